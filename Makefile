@@ -1,0 +1,137 @@
+# SPDX-FileCopyrightText: The cinder-operator Authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Needs Go, make, git and gcc, nothing else. Development tools and the lab's
+# Kubernetes components are built from pinned Go modules, once per version,
+# into the user's cache folder; everything else lands in _output.
+
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+OUTPUT := $(CURDIR)/_output
+BIN := $(OUTPUT)/bin
+LAB := $(BIN)/lab
+
+# The lab that lab-up, lab-down, run and demo work on.
+LAB_DIR ?= $(OUTPUT)/lab
+TARGETS ?= 2
+
+# How long the whole of one module's suites may take, how many packages are
+# tested at once (each suite brings up a lab of its own), and what is tested:
+#   make suite PACKAGES=./clusters/... TESTFLAGS='-run TestConnect -v'
+TEST_TIMEOUT ?= 20m
+TEST_PARALLEL ?= 2
+PACKAGES ?= ./...
+TESTFLAGS ?=
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+##@ General
+
+.PHONY: help
+help: ## Show this list.
+	@awk 'BEGIN { FS = ":.*## " } \
+	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z0-9-]+:.*## / { printf "  %-22s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: clean
+clean: lab-down ## Take the lab down and remove _output (the caches outside the clone stay).
+	rm -rf $(OUTPUT)
+
+##@ Development
+
+.PHONY: build
+build: ## Build the operator and everything else in cmd into _output/bin.
+	@mkdir -p $(BIN)
+	go build -trimpath -o $(BIN)/ ./cmd/...
+
+.PHONY: generate
+generate: ## Write everything that is generated: deep copies, CRDs, roles, webhooks.
+	hack/generate.sh
+
+.PHONY: fmt
+fmt: ## Format every Go file.
+	git ls-files -z --cached --others --exclude-standard -- '*.go' | xargs -0 -r gofmt -w
+
+.PHONY: run
+run: lab ## Run the operator against the lab of lab-up, outside any cluster (ARGS adds flags).
+	hack/run.sh $(ARGS)
+
+.PHONY: demo
+demo: lab ## Hub, two targets, a Ready Cinder on each; stays until interrupted (DEMO_ONCE=1: shows and ends).
+	hack/demo.sh
+
+##@ Checks
+
+VERIFY := gofmt scripts headers words file-length no-fake-client imports generate tidy vet lint
+.PHONY: verify $(VERIFY:%=verify-%)
+verify: $(VERIFY:%=verify-%) ## Every check that needs no cluster; each part also runs alone, see below.
+
+verify-gofmt: ## Go files are formatted.
+	@hack/verify/gofmt.sh
+verify-scripts: ## Shell scripts parse and are executable.
+	@hack/verify/scripts.sh
+verify-headers: ## Source files open with the licence lines.
+	@hack/verify/headers.sh
+verify-words: ## No line matches hack/verify/forbidden-words.txt.
+	@hack/verify/words.sh
+verify-file-length: ## No hand-written Go file is over 500 lines.
+	@hack/verify/file-length.sh
+verify-no-fake-client: ## No fake API client is imported.
+	@hack/verify/no-fake-client.sh
+verify-imports: ## Packages import along the room table (test/arch).
+	@go test ./test/arch/...
+verify-generate: ## Generated files are up to date (made anew in a copy and compared).
+	@hack/verify/generate.sh
+verify-tidy: ## go.mod and go.sum of every module are tidy.
+	@hack/verify/tidy.sh
+verify-vet: ## go vet passes.
+	@hack/verify/vet.sh
+verify-lint: ## golangci-lint with kube-api-linter passes.
+	@hack/verify/lint.sh
+
+.PHONY: lint
+lint: verify-lint ## The same as verify-lint.
+
+.PHONY: tools
+tools: ## Build the development tools now rather than at first use.
+	@hack/tool.sh controller-gen
+	@hack/tool.sh golangci-lint
+
+##@ Tests
+
+.PHONY: test
+test: ## verify, then every suite of every module under the race detector.
+	@$(MAKE) verify
+	@$(MAKE) suite
+	@$(MAKE) test-lab
+
+.PHONY: suite
+suite: lab-assets ## The operator's unit, integration and end-to-end suites (PACKAGES, TESTFLAGS).
+	@export KUBEBUILDER_ASSETS="$$($(LAB) assets)" LAB_BINARY=$(LAB); \
+	  go test -race -p $(TEST_PARALLEL) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PACKAGES)
+
+.PHONY: test-lab
+test-lab: lab-assets ## The lab's own suites.
+	@cd test/lab && go test -race -timeout $(TEST_TIMEOUT) $(TESTFLAGS) ./...
+
+##@ Lab
+
+.PHONY: lab
+lab: ## Build the lab's command line, _output/bin/lab.
+	@mkdir -p $(BIN)
+	@cd test/lab && go build -o $(LAB) .
+
+.PHONY: lab-assets
+lab-assets: lab ## Build the Kubernetes components that the lab runs (once per version).
+	@$(LAB) build
+
+.PHONY: lab-up
+lab-up: lab ## Bring up a hub and TARGETS target clusters with fake nodes in LAB_DIR.
+	$(LAB) up --dir $(LAB_DIR) --targets $(TARGETS) --nodes fake
+
+.PHONY: lab-down
+lab-down: ## Take the lab in LAB_DIR down.
+	@if [[ -x $(LAB) && -d $(LAB_DIR) ]]; then $(LAB) down --dir $(LAB_DIR); fi
