@@ -6,8 +6,8 @@
 
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-difference=$(files '*.go' | xargs -0 -r gofmt -d)
-if [[ -n "${difference}" ]]; then
+# Newer versions of gofmt end with 1 when -d finds a difference, older ones do not.
+if ! difference=$(files '*.go' | xargs -0 -r gofmt -d) || [[ -n "${difference}" ]]; then
   printf '%s\n' "${difference}"
   fail "these files are not formatted; run: make fmt"
 fi

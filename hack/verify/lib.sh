@@ -12,6 +12,13 @@ cd "${ROOT}"
 # there to find; a caller's workspace would resolve other versions.
 export GOFLAGS=-buildvcs=false GOWORK=off
 
+# Without git's list of files there is nothing to find fault with, and every
+# check would pass.
+if ! git rev-parse --is-inside-work-tree >/dev/null; then
+  echo "$(basename "$0" .sh): ${ROOT} is no git work tree" >&2
+  exit 1
+fi
+
 # files PATTERN...: the files of the tree that match, NUL-separated: those git
 # tracks and those it would add, without those that are deleted and not yet
 # committed.
