@@ -11,7 +11,7 @@ LAB=${LAB:-${ROOT}/_output/bin/lab}
 LAB_DIR=${LAB_DIR:-${ROOT}/_output/lab}
 OPERATOR=${OPERATOR:-${ROOT}/_output/bin/cinder-operator}
 CLUSTERS_NAMESPACE=${CLUSTERS_NAMESPACE:-c5c3-clusters}
-OPERATOR_NAMESPACE=${OPERATOR_NAMESPACE:-cinder-operator-system}
+OPERATOR_NAMESPACE=${OPERATOR_NAMESPACE:-c5c3-system}
 OPERATOR_ACCOUNT=${OPERATOR_ACCOUNT:-cinder-operator}
 HUB_KUBECONFIG="${LAB_DIR}/operator-hub.kubeconfig"
 
