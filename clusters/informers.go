@@ -1,0 +1,248 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clusters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+var (
+	errNotServed = errors.New("the cluster does not serve it")
+	errNotSynced = errors.New("it is being synchronised")
+)
+
+// informerSet holds the informers of one cluster: those of the child kinds and those of the inputs' metadata. A kind
+// that is not served or forbidden is left out by name and holds nothing else back.
+type informerSet struct {
+	cluster string
+	scheme  *runtime.Scheme
+	cache   cache.Cache
+	health  *watchHealth // nil for a cache that is not ours
+	timeout time.Duration
+	emit    func(Event)
+	// failed is told of the errors of list and watch calls. Set before the first sync.
+	failed func(error)
+
+	wanted map[kindKey]client.Object // never changed after it was made
+
+	mu      sync.Mutex // guards the fields below; never held across a call
+	synced  map[kindKey]bool
+	left    map[kindKey]error
+	waiting map[kindKey]context.CancelCauseFunc
+}
+
+func newInformerSet(cluster string, scheme *runtime.Scheme, c cache.Cache, children []ChildKind, timeout time.Duration, emit func(Event)) (*informerSet, error) {
+	s := &informerSet{
+		cluster: cluster, scheme: scheme, cache: c, timeout: timeout, emit: emit,
+		wanted: map[kindKey]client.Object{}, synced: map[kindKey]bool{}, left: map[kindKey]error{},
+		waiting: map[kindKey]context.CancelCauseFunc{},
+	}
+	for _, kind := range children {
+		gvk, err := apiutil.GVKForObject(kind.Object, scheme)
+		if err != nil {
+			return nil, fmt.Errorf("kind of child %T: %w", kind.Object, err)
+		}
+		s.wanted[kindKey{gvk, false}] = kind.Object
+	}
+	for _, obj := range inputKinds() {
+		s.wanted[kindKey{obj.GetObjectKind().GroupVersionKind(), true}] = obj
+	}
+	for key := range s.wanted {
+		s.left[key] = errNotSynced
+	}
+	if ours, ok := c.(*composite); ok {
+		s.health = ours.health
+		s.health.setOnError(s.onError)
+	}
+	return s, nil
+}
+
+// onError ends the wait for a kind that the cluster will not hand out, however long we waited.
+func (s *informerSet) onError(key kindKey, err error) {
+	if refusedKind(err) {
+		s.mu.Lock()
+		stop := s.waiting[key]
+		s.mu.Unlock()
+		if stop != nil {
+			stop(err)
+		}
+	}
+	if s.failed != nil {
+		s.failed(err)
+	}
+}
+
+func refusedKind(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)
+}
+
+// sync starts the informers of wanted kinds that are served and waits until they are synchronised; it removes those of
+// kinds that are served no longer. The cache has to be started. The answer says whether the set of kinds changed.
+func (s *informerSet) sync(ctx context.Context, now *served) (bool, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errDeadline)
+	defer cancel()
+	var (
+		wg      sync.WaitGroup
+		mu      sync.Mutex
+		changed bool
+		errs    []error
+	)
+	for key, obj := range s.wanted {
+		ok, err := now.has(key.gvk)
+		if err != nil {
+			continue // nobody knows; what was watched stays watched
+		}
+		s.mu.Lock()
+		have := s.synced[key]
+		s.mu.Unlock()
+		switch {
+		case ok && !have:
+			wg.Go(func() {
+				did, err := s.start(ctx, key, obj)
+				mu.Lock()
+				defer mu.Unlock()
+				changed = changed || did
+				if err != nil {
+					errs = append(errs, fmt.Errorf("%s: %w", key.gvk.Kind, err))
+				}
+			})
+		case !ok:
+			changed = changed || have
+			if err := s.remove(ctx, key, obj, errNotServed); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	wg.Wait()
+	return changed, errors.Join(errs...)
+}
+
+func (s *informerSet) start(ctx context.Context, key kindKey, obj client.Object) (bool, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s.mu.Lock()
+	s.waiting[key] = cancel
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.waiting, key)
+		s.mu.Unlock()
+	}()
+
+	inf, err := s.cache.GetInformer(ctx, obj)
+	if err == nil {
+		_, err = inf.AddEventHandler(s.handler())
+	}
+	if err == nil {
+		s.mu.Lock()
+		s.synced[key] = true
+		delete(s.left, key)
+		s.mu.Unlock()
+		return true, nil
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	if errors.Is(err, errDeadline) && s.health != nil {
+		if last := s.health.errorOf(key); last != nil {
+			err = fmt.Errorf("%w: %w", errDeadline, last)
+		}
+	}
+	// An informer that never synchronises would make every later wait for the cache fail.
+	if rerr := s.remove(ctx, key, obj, err); rerr != nil {
+		return false, errors.Join(err, rerr)
+	}
+	if refusedKind(err) || meta.IsNoMatchError(err) {
+		return false, nil
+	}
+	return false, err
+}
+
+func (s *informerSet) remove(ctx context.Context, key kindKey, obj client.Object, why error) error {
+	s.mu.Lock()
+	delete(s.synced, key)
+	s.left[key] = why
+	s.mu.Unlock()
+	if err := s.cache.RemoveInformer(ctx, obj); err != nil {
+		return fmt.Errorf("remove the informer of %s: %w", key.gvk.Kind, err)
+	}
+	return nil
+}
+
+// ready answers nil for an object or list that can be read from the cache, or is none of our kinds. A read of a kind
+// whose informer is not there yet would wait for it.
+func (s *informerSet) ready(obj runtime.Object) error {
+	gvk, err := apiutil.GVKForObject(obj, s.scheme)
+	if err != nil {
+		return err
+	}
+	gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
+	key := kindKey{gvk: gvk}
+	switch obj.(type) {
+	case *metav1.PartialObjectMetadata, *metav1.PartialObjectMetadataList:
+		key.metadata = true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if why, ok := s.left[key]; ok {
+		return fmt.Errorf("%s is not cached on %s: %w: %w", gvk.Kind, clusterString(s.cluster), &cache.ErrResourceNotCached{GVK: gvk}, why)
+	}
+	return nil
+}
+
+func (s *informerSet) watchesMetadata(gvk schema.GroupVersionKind) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.synced[kindKey{gvk, true}]
+}
+
+func (s *informerSet) handler() toolscache.ResourceEventHandler {
+	emit := func(object, old any, deleted bool) {
+		if unknown, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
+			object = unknown.Obj
+		}
+		ev := Event{Cluster: s.cluster, Deleted: deleted}
+		var ok bool
+		if ev.Object, ok = object.(client.Object); !ok {
+			return
+		}
+		ev.Old, _ = old.(client.Object)
+		s.emit(ev)
+	}
+	return toolscache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) { emit(obj, nil, false) },
+		UpdateFunc: func(old, obj any) {
+			// A resync of the informer says nothing new.
+			was, ok1 := old.(client.Object)
+			is, ok2 := obj.(client.Object)
+			if ok1 && ok2 && was.GetResourceVersion() == is.GetResourceVersion() {
+				return
+			}
+			emit(obj, old, false)
+		},
+		DeleteFunc: func(obj any) { emit(obj, nil, true) },
+	}
+}
+
+func clusterString(name string) string {
+	if name == "" {
+		return "the hub"
+	}
+	return fmt.Sprintf("%q", name)
+}

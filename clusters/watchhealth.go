@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clusters
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// kindKey tells the two informers of a kind apart: of whole objects and of metadata.
+type kindKey struct {
+	gvk      schema.GroupVersionKind
+	metadata bool
+}
+
+// watchHealth knows, per informer, whether its last list or watch call failed. A reflector tells nobody but its log,
+// reports itself synced for ever after, and may pause for half a minute before it tries again.
+type watchHealth struct {
+	scheme *runtime.Scheme
+
+	mu        sync.Mutex // guards the fields below; never held across a call
+	informers map[*informerHealth]struct{}
+	onError   func(kindKey, error)
+
+	// drained counts the watches that were stopped and not read to their end yet.
+	drained sync.WaitGroup
+}
+
+type informerHealth struct {
+	key kindKey
+	err error
+}
+
+func newWatchHealth(scheme *runtime.Scheme) *watchHealth {
+	return &watchHealth{scheme: scheme, informers: map[*informerHealth]struct{}{}}
+}
+
+func (h *watchHealth) keyOf(obj runtime.Object) kindKey {
+	// An object without a kind cannot get here: the cache asked for its kind before.
+	gvk, _ := apiutil.GVKForObject(obj, h.scheme)
+	switch obj.(type) {
+	case *metav1.PartialObjectMetadata, *metav1.PartialObjectMetadataList:
+		return kindKey{gvk, true}
+	}
+	return kindKey{gvk, false}
+}
+
+// setOnError sets what is told of every failed list or watch call.
+func (h *watchHealth) setOnError(f func(kindKey, error)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.onError = f
+}
+
+func (h *watchHealth) observe(i *informerHealth, err error) {
+	h.mu.Lock()
+	i.err = err
+	onError := h.onError
+	h.mu.Unlock()
+	if err != nil && onError != nil {
+		onError(i.key, err)
+	}
+}
+
+// errorOf returns the error of the kind's last call: of any namespace, where there is an informer for each.
+func (h *watchHealth) errorOf(key kindKey) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range h.informers {
+		if i.key == key && i.err != nil {
+			return i.err
+		}
+	}
+	return nil
+}
+
+// broken tells whether any informer's last call failed.
+func (h *watchHealth) broken() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range h.informers {
+		if i.err != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (h *watchHealth) forget(obj runtime.Object) {
+	key := h.keyOf(obj)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range h.informers {
+		if i.key == key {
+			delete(h.informers, i)
+		}
+	}
+}
+
+// newInformer is a cache's NewInformer: it observes the informer's calls and drains the watches it stops.
+func (h *watchHealth) newInformer(lw toolscache.ListerWatcher, obj runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+	if calls, ok := lw.(*toolscache.ListWatch); ok {
+		i := &informerHealth{key: h.keyOf(obj)}
+		h.mu.Lock()
+		h.informers[i] = struct{}{}
+		h.mu.Unlock()
+		list, open := calls.ListWithContextFunc, calls.WatchFuncWithContext
+		calls.ListWithContextFunc = func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			out, err := list(ctx, opts)
+			if ctx.Err() == nil {
+				h.observe(i, err)
+			}
+			return out, err
+		}
+		calls.WatchFuncWithContext = func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			w, err := open(ctx, opts)
+			if ctx.Err() == nil {
+				h.observe(i, err)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return &drainedWatch{Interface: w, running: &h.drained}, nil
+		}
+	}
+	return toolscache.NewSharedIndexInformer(lw, obj, resync, indexers)
+}
+
+// drainedWatch reads a stopped watch to its end. A metadata watch is filtered on a goroutine that would otherwise wait
+// for ever to hand over its last event, and keep the connection below it open.
+type drainedWatch struct {
+	watch.Interface
+	running *sync.WaitGroup
+	once    sync.Once
+}
+
+func (w *drainedWatch) Stop() {
+	w.Interface.Stop()
+	w.once.Do(func() {
+		w.running.Go(func() {
+			for range w.ResultChan() { //nolint:revive // reading is the point
+			}
+		})
+	})
+}
