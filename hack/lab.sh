@@ -59,6 +59,8 @@ prepare_hub() {
   for namespace in "${OPERATOR_NAMESPACE}" "${CLUSTERS_NAMESPACE}" openstack; do
     on hub create namespace "${namespace}" --dry-run=client -o yaml | on hub apply -f - >/dev/null
   done
+  # The hub holds children too, those of the Cinders that name no target.
+  apply hub config/target-access/20-roles.yaml
   apply hub config/rbac
   "${LAB}" account hub --dir "${LAB_DIR}" --namespace "${OPERATOR_NAMESPACE}" \
     --service-account "${OPERATOR_ACCOUNT}" --out "${HUB_KUBECONFIG}"
