@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Request is one line of an API server's audit log.
+type Request struct {
+	Stage      string `json:"stage"`
+	Verb       string `json:"verb"`
+	RequestURI string `json:"requestURI"`
+	User       struct {
+		Username string `json:"username"`
+	} `json:"user"`
+	ObjectRef struct {
+		Resource    string `json:"resource"`
+		Subresource string `json:"subresource"`
+		Namespace   string `json:"namespace"`
+		Name        string `json:"name"`
+	} `json:"objectRef"`
+	ResponseStatus struct {
+		Code int `json:"code"`
+	} `json:"responseStatus"`
+}
+
+// Mark is a place in a cluster's audit log.
+type Mark struct {
+	cluster *Cluster
+	offset  int64
+}
+
+func (c *Cluster) auditLog() string { return filepath.Join(c.lab.dir, "audit", c.Name+".log") }
+
+// Mark remembers the present end of the cluster's audit log.
+func (c *Cluster) Mark(t testing.TB) Mark {
+	t.Helper()
+	info, err := os.Stat(c.auditLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Mark{c, info.Size()}
+}
+
+// Requests are those of the operator's account that ended since the mark.
+func (m Mark) Requests(t testing.TB) []Request {
+	t.Helper()
+	f, err := os.Open(m.cluster.auditLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Seek(m.offset, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	var out []Request
+	sc := bufio.NewScanner(f)
+	sc.Buffer(nil, 1<<20)
+	for sc.Scan() {
+		var r Request
+		if err := json.Unmarshal(sc.Bytes(), &r); err != nil {
+			t.Fatalf("read %s: %v", m.cluster.auditLog(), err)
+		}
+		if r.User.Username == "system:serviceaccount:"+SystemNamespace+":"+account {
+			out = append(out, r)
+		}
+	}
+	if err := sc.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Writes are the requests among them that change an object; leases and reviews,
+// which change nothing of a user's, are left out.
+func (m Mark) Writes(t testing.TB) []Request {
+	t.Helper()
+	return slices.DeleteFunc(m.Requests(t), func(r Request) bool {
+		return !slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb) ||
+			r.ObjectRef.Resource == "leases" || strings.HasPrefix(r.ObjectRef.Resource, "selfsubject")
+	})
+}
+
+func contains(s, part string) bool { return strings.Contains(s, part) }
