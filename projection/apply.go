@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package projection
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Apply makes an object of the scope's owner what intent says and returns it as
+// the cluster holds it, with its status. intent is a typed object, or an
+// *unstructured.Unstructured, with the fields that the caller decides on; its
+// namespace may be left out, its status and owner references are ignored. A
+// field that leaves the intent is taken away.
+//
+// Nothing is written, and nothing read live, while the cache shows the object
+// as the last apply of the same intent left it.
+//
+// Errors: *ForeignObjectError where the name is taken by an object that is not
+// ours, *TerminatingError (ErrTerminating) while ours is being deleted,
+// *clusters.UnavailableError where the cluster or its namespace cannot serve. A
+// change of an immutable field is the server's Invalid: the caller deletes.
+func Apply[T client.Object](ctx context.Context, s *Scope, intent T) (T, error) {
+	var none T
+	in, err := s.newIntent(intent)
+	if err != nil {
+		return none, err
+	}
+	live, err := s.apply(ctx, in)
+	if err != nil {
+		return none, err
+	}
+	out, ok := live.(T)
+	if !ok {
+		return none, fmt.Errorf("apply %s: got %T for %T", in.ref, live, intent)
+	}
+	return out, nil
+}
+
+func (s *Scope) apply(ctx context.Context, in *intent) (client.Object, error) {
+	out, err := s.applyOnce(ctx, in, false)
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+		// The object came, went or moved on since it was read: look at what is
+		// there now. A second conflict is the caller's to retry.
+		out, err = s.applyOnce(ctx, in, true)
+	}
+	if err != nil {
+		return nil, s.wrap("apply", in.ref, err)
+	}
+	return out, nil
+}
+
+// applyOnce reads, judges and writes. It reads live where the cache is blind to
+// the object, or when told to.
+func (s *Scope) applyOnce(ctx context.Context, in *intent, live bool) (client.Object, error) {
+	var current client.Object
+	if !live {
+		obj := in.like()
+		found, err := s.readCached(ctx, in.ref, obj)
+		if err != nil {
+			return nil, err
+		}
+		if found && s.oursByLabels(obj) {
+			current = obj
+		}
+	}
+	if current == nil {
+		obj := in.like()
+		found, err := s.readLive(ctx, in.ref, obj)
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			return s.create(ctx, in)
+		}
+		v := s.judge(in.ref, obj)
+		if !v.ours {
+			return nil, s.foreign(in.ref, v.owner)
+		}
+		current = obj
+		if v.takeover && obj.GetDeletionTimestamp() == nil {
+			if current, err = s.takeover(ctx, in, obj); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if owner, foreign := s.foreignController(current); foreign {
+		return nil, s.foreign(in.ref, owner)
+	}
+	if current.GetDeletionTimestamp() != nil {
+		return nil, s.terminating(in.ref, current)
+	}
+	last, known := s.p.keys.get(s.key(in.ref))
+	if known && s.unchanged(in, last, current) {
+		return current, nil
+	}
+	return s.update(ctx, in, current)
+}
+
+// create makes the first apply without force: if the name was taken since it
+// was looked up, that is a conflict and no takeover.
+func (s *Scope) create(ctx context.Context, in *intent) (client.Object, error) {
+	out, err := s.patch(ctx, in, "", false)
+	if err != nil {
+		return nil, err
+	}
+	s.countWrite(in.ref, opCreate)
+	s.remember(in, out)
+	return out, nil
+}
+
+// update applies with force: whoever else claims a field of the intent loses
+// it. The UID keeps the force from an object that took the name meanwhile.
+func (s *Scope) update(ctx context.Context, in *intent, current client.Object) (client.Object, error) {
+	out, err := s.patch(ctx, in, current.GetUID(), true)
+	if err != nil {
+		return nil, err
+	}
+	last, known := s.p.keys.get(s.key(in.ref))
+	version := out.GetResourceVersion()
+	if version != current.GetResourceVersion() && (!known || version != last.resourceVersion) {
+		s.countWrite(in.ref, opUpdate)
+	}
+	s.remember(in, out)
+	if out.GetDeletionTimestamp() != nil {
+		return nil, s.terminating(in.ref, out)
+	}
+	return out, nil
+}
+
+func (s *Scope) patch(ctx context.Context, in *intent, uid types.UID, force bool) (client.Object, error) {
+	patch, err := in.patch(uid)
+	if err != nil {
+		return nil, err
+	}
+	opts := []client.PatchOption{client.FieldOwner(s.p.manager)}
+	if force {
+		opts = append(opts, client.ForceOwnership)
+	}
+	out := in.like()
+	out.SetNamespace(in.ref.Namespace)
+	out.SetName(in.ref.Name)
+	if err := s.target.Client().Patch(ctx, out, patch, opts...); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// takeover makes the previous managers' fields ours, so that the apply that
+// follows drops what the intent does not name.
+func (s *Scope) takeover(ctx context.Context, in *intent, current client.Object) (client.Object, error) {
+	patch, err := readManagers(current, in.ref.GroupVersionKind.GroupVersion().String()).
+		takeoverPatch(current, s.p.manager)
+	if err != nil {
+		return nil, err
+	}
+	out := in.like()
+	out.SetNamespace(in.ref.Namespace)
+	out.SetName(in.ref.Name)
+	if err := s.target.Client().Patch(ctx, out, patch, client.FieldOwner(s.p.manager)); err != nil {
+		return nil, err
+	}
+	s.countWrite(in.ref, opAdopt)
+	return out, nil
+}
+
+func (s *Scope) key(ref Ref) objectKey {
+	return objectKey{
+		cluster:   s.target.UID(),
+		kind:      ref.GroupVersionKind.GroupKind(),
+		namespace: ref.Namespace,
+		name:      ref.Name,
+	}
+}
+
+func (s *Scope) remember(in *intent, out client.Object) {
+	s.p.keys.put(s.key(in.ref), applied{
+		owner:           s.owner,
+		uid:             out.GetUID(),
+		generation:      out.GetGeneration(),
+		resourceVersion: out.GetResourceVersion(),
+		intent:          in.hash,
+	})
+}
+
+// unchanged tells whether an object is as the last apply of the same intent
+// left it. Where the API server counts generations a change of the status is
+// none of ours; the rest of the metadata, which no generation counts, is
+// compared. Elsewhere any new resourceVersion is a change.
+func (s *Scope) unchanged(in *intent, last applied, current client.Object) bool {
+	if last.intent != in.hash || last.uid != current.GetUID() || last.owner.UID != s.owner.UID {
+		return false
+	}
+	if s.p.rvKeyed[in.ref.GroupVersionKind.GroupKind().String()] || current.GetGeneration() == 0 {
+		return last.resourceVersion == current.GetResourceVersion()
+	}
+	return last.generation == current.GetGeneration() &&
+		contains(current.GetLabels(), in.labels) &&
+		contains(current.GetAnnotations(), in.annotations) &&
+		s.referenced(current)
+}
+
+// referenced tells whether the owner reference that belongs on the object is
+// there.
+func (s *Scope) referenced(o metav1.Object) bool {
+	want, ok := s.ownerReference()
+	if !ok {
+		return true
+	}
+	have := metav1.GetControllerOf(o)
+	return have != nil && have.UID == want.UID && have.APIVersion == want.APIVersion &&
+		have.Kind == want.Kind && have.Name == want.Name &&
+		have.BlockOwnerDeletion != nil && *have.BlockOwnerDeletion
+}
+
+func contains(have, want map[string]string) bool {
+	for k, v := range want {
+		if got, ok := have[k]; !ok || got != v {
+			return false
+		}
+	}
+	return true
+}
