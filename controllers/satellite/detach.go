@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package satellite
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"c5c3.io/cinder-operator/api/v1alpha1"
+)
+
+const eventServiceRemoveSkipped = "ServiceRemoveSkipped"
+
+// detach handles a satellite that is being deleted. One that carries the
+// service-remove finalizer waits for its Cinder, which unregisters the volume
+// service and releases it. Where there is no Cinder any more the registry went
+// with its database, and the finalizer is released here.
+func (r *reconciler) detach(ctx context.Context, s satellite) (outcome, error) {
+	if !r.kind.detaches || !controllerutil.ContainsFinalizer(s.Object, v1alpha1.FinalizerServiceRemove) {
+		return outcome{silent: true}, nil
+	}
+	parent := &v1alpha1.Cinder{}
+	key := types.NamespacedName{Namespace: s.GetNamespace(), Name: s.cinder}
+	err := r.Client.Get(ctx, key, parent)
+	if apierrors.IsNotFound(err) {
+		// What is released cannot be taken back: a cache that has not seen a new
+		// Cinder yet must not decide it.
+		err = r.APIReader.Get(ctx, key, parent)
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+		return outcome{silent: true}, r.release(ctx, s, key)
+	case err != nil:
+		return outcome{}, fmt.Errorf("read Cinder %s: %w", key, err)
+	}
+	s.set(v1alpha1.ConditionReady, verdict{metav1.ConditionFalse, v1alpha1.ReasonDetaching, detachingMessage(parent)})
+	*s.observed = s.GetGeneration()
+	// The parent's own events end the wait.
+	return outcome{}, nil
+}
+
+func detachingMessage(parent *v1alpha1.Cinder) string {
+	if parent.GetDeletionTimestamp().IsZero() {
+		return fmt.Sprintf("waiting for Cinder %q to unregister the volume service", parent.Name)
+	}
+	return fmt.Sprintf("Cinder %q is being deleted and waits for %s", parent.Name, strings.Join(parent.Finalizers, ", "))
+}
+
+func (r *reconciler) release(ctx context.Context, s satellite, parent types.NamespacedName) error {
+	before, _ := s.DeepCopyObject().(client.Object)
+	controllerutil.RemoveFinalizer(s.Object, v1alpha1.FinalizerServiceRemove)
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Patch(ctx, s.Object, patch); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("release %s %s: %w", r.kind.name, client.ObjectKeyFromObject(s), err)
+	}
+	r.Recorder.Eventf(s.Object, nil, corev1.EventTypeNormal, eventServiceRemoveSkipped, "Detach",
+		"Cinder %s is gone and its service registry with it; nothing was unregistered", parent)
+	return nil
+}
