@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"c5c3.io/cinder-operator/test/lab/internal/control"
+	"c5c3.io/cinder-operator/test/lab/internal/layout"
+)
+
+func newDown(o *options) *cobra.Command {
+	var purge bool
+	cmd := &cobra.Command{
+		Use:   "down",
+		Short: "End a lab and remove its state; logs and audit logs stay",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.withClient(cmd, func(ctx context.Context, client *control.Client) error {
+				if err := end(ctx, client); err != nil {
+					return err
+				}
+				dir, err := o.lab()
+				if err != nil {
+					return err
+				}
+				// Also what a supervisor left that was killed.
+				if err := dir.RemoveState(); err != nil {
+					return err
+				}
+				if purge {
+					return dir.RemoveLogs()
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&purge, "purge", false, "remove the logs too")
+	return cmd
+}
+
+// end asks the supervisor to end and returns when its socket is gone, which is the last thing it closes. A lab that
+// does not run is at its end already.
+func end(ctx context.Context, client *control.Client) error {
+	err := client.Down(ctx)
+	for ; err == nil; _, err = client.Status(ctx) {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("await the end of the lab: %w", ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	if errors.Is(err, control.ErrNotRunning) || ctx.Err() == nil {
+		return nil
+	}
+	return err
+}
+
+func newStatus(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Print what runs, as JSON",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.withClient(cmd, func(ctx context.Context, client *control.Client) error {
+				status, err := client.Status(ctx)
+				if err != nil {
+					return err
+				}
+				return printJSON(cmd, status)
+			})
+		},
+	}
+}
+
+func printJSON(cmd *cobra.Command, value any) error {
+	encoder := json.NewEncoder(cmd.OutOrStdout())
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+func newList(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the labs that run on this machine, one folder a line",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			sockets, err := controlSockets()
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), o.timeout)
+			defer cancel()
+			for _, socket := range sockets {
+				status, err := control.NewSocketClient(socket).Status(ctx)
+				if err != nil {
+					// It ended meanwhile, or belongs to another user.
+					continue
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%s\tpid %d\t%d targets\tnodes %s\n", status.Dir, status.PID, status.Targets, status.Nodes)
+			}
+			return nil
+		},
+	}
+}
+
+// controlSockets finds the sockets of all labs in the kernel's table.
+func controlSockets() ([]string, error) {
+	table, err := os.ReadFile("/proc/net/unix")
+	if err != nil {
+		return nil, fmt.Errorf("list the labs: %w", err)
+	}
+	seen := map[string]bool{}
+	var sockets []string
+	for line := range strings.Lines(string(table)) {
+		columns := strings.Fields(line)
+		name := columns[len(columns)-1]
+		if strings.HasPrefix(name, layout.ControlPrefix) && !seen[name] {
+			seen[name] = true
+			sockets = append(sockets, name)
+		}
+	}
+	return sockets, nil
+}

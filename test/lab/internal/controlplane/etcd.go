@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"c5c3.io/cinder-operator/test/lab/internal/layout"
+	"c5c3.io/cinder-operator/test/lab/internal/process"
+)
+
+// StartEtcd starts the one etcd of a lab, in which each cluster has a prefix, and returns its URL once it is healthy.
+func StartEtcd(ctx context.Context, spawner *process.Spawner, dir layout.Dir, binary string, clientPort, peerPort int) (*process.Process, string, error) {
+	client := fmt.Sprintf("http://127.0.0.1:%d", clientPort)
+	peer := fmt.Sprintf("http://127.0.0.1:%d", peerPort)
+	etcd, err := spawner.Start(process.Spec{
+		Name: "etcd",
+		Path: binary,
+		Args: []string{
+			"--name=lab",
+			"--data-dir=" + filepath.Join(dir.State(), "etcd"),
+			"--listen-client-urls=" + client,
+			"--advertise-client-urls=" + client,
+			"--listen-peer-urls=" + peer,
+			"--initial-advertise-peer-urls=" + peer,
+			"--initial-cluster=lab=" + peer,
+			// Nothing has to survive the machine.
+			"--unsafe-no-fsync",
+			"--auto-compaction-retention=5m",
+			"--quota-backend-bytes=4294967296",
+			"--log-level=warn",
+		},
+		Log: dir.EtcdLog(),
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	healthy := func(ctx context.Context) bool { return answersOK(ctx, http.DefaultClient, client+"/health") }
+	if err := await(ctx, etcd, healthy); err != nil {
+		return nil, "", fmt.Errorf("await etcd's health: %w", err)
+	}
+	return etcd, client, nil
+}
+
+// pollInterval paces the waits for a starting program, none of which announces its readiness.
+const pollInterval = 50 * time.Millisecond
+
+// await polls until ready answers true. It gives up when the process ends, with the end of its log, or with ctx.
+func await(ctx context.Context, p *process.Process, ready func(context.Context) bool) error {
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		if ready(ctx) {
+			return nil
+		}
+		select {
+		case <-p.Done():
+			if err := p.Err(); err != nil {
+				return err
+			}
+			return errStopped
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// answersOK makes one request with a short deadline: an API server that is starting may accept and not answer.
+func answersOK(ctx context.Context, client *http.Client, url string) bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return false
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16))
+	return resp.StatusCode == http.StatusOK
+}
