@@ -61,7 +61,10 @@ prepare_hub() {
   done
   # The hub holds children too, those of the Cinders that name no target.
   apply hub config/target-access/20-roles.yaml
+  # A Cinder without a target has its children on the hub: the same roles as on
+  # a target, bound by config/rbac.
   apply hub config/rbac
+  apply hub config/target-access/20-roles.yaml
   "${LAB}" account hub --dir "${LAB_DIR}" --namespace "${OPERATOR_NAMESPACE}" \
     --service-account "${OPERATOR_ACCOUNT}" --out "${HUB_KUBECONFIG}"
 }
