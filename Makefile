@@ -110,7 +110,7 @@ test: ## verify, then every suite of every module under the race detector.
 
 .PHONY: suite
 suite: lab-assets ## The operator's unit, integration and end-to-end suites (PACKAGES, TESTFLAGS).
-	@export KUBEBUILDER_ASSETS="$$($(LAB) assets)" LAB_BINARY=$(LAB); \
+	@export KUBEBUILDER_ASSETS="$$($(LAB) assets)"; \
 	  go test -race -p $(TEST_PARALLEL) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: test-lab

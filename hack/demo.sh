@@ -26,6 +26,7 @@ finish() {
   fi
   step "taking the lab down"
   "${LAB}" down --dir "${LAB_DIR}" || status=1
+  rm -f "${LAB_DIR}"/operator-*.kubeconfig
   exit "${status}"
 }
 

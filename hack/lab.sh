@@ -36,13 +36,10 @@ present() {
   [[ -e "${ROOT}/$1" ]] || die "$1 is missing: without it there is no $2"
 }
 
-# apply CLUSTER FOLDER-OR-FILE
+# apply CLUSTER FOLDER-OR-FILE: server-side, as the schema of a Cinder is larger
+# than the annotation that a client-side apply keeps a copy in.
 apply() {
-  if [[ -f "${ROOT}/$2/kustomization.yaml" ]]; then
-    on "$1" apply -k "${ROOT}/$2" >/dev/null
-  else
-    on "$1" apply -f "${ROOT}/$2" >/dev/null
-  fi
+  on "$1" apply --server-side --force-conflicts -f "${ROOT}/$2" >/dev/null
 }
 
 # prepare_hub: kinds, namespaces, and the operator's account with the rules of
@@ -57,7 +54,7 @@ prepare_hub() {
     cinderbackupbackends.cinder.openstack.c5c3.io targetclusters.cinder.openstack.c5c3.io >/dev/null
   local namespace
   for namespace in "${OPERATOR_NAMESPACE}" "${CLUSTERS_NAMESPACE}" openstack; do
-    on hub create namespace "${namespace}" --dry-run=client -o yaml | on hub apply -f - >/dev/null
+    on hub create namespace "${namespace}" --dry-run=client -o yaml | on hub apply --server-side -f - >/dev/null
   done
   # The hub holds children too, those of the Cinders that name no target.
   apply hub config/target-access/20-roles.yaml
@@ -81,7 +78,7 @@ register() {
   on hub create secret generic "${target}" --namespace "${CLUSTERS_NAMESPACE}" \
     --from-file=kubeconfig="${kubeconfig}" --dry-run=client -o yaml |
     on hub label --local -f - sigs.k8s.io/multicluster-runtime-kubeconfig=true -o yaml |
-    on hub apply -f - >/dev/null
+    on hub apply --server-side -f - >/dev/null
 }
 
 # targets: the names of the lab's target clusters.
