@@ -68,7 +68,7 @@ func New() *cobra.Command {
 		newOperation(o, control.Pause, "Stop the execution of an API server: connections stay open and silent"),
 		newOperation(o, control.Resume, "Let a paused API server go on"),
 		newBlackHole(o), newHealth(o), newWebhook(o),
-		newJobEnd(o), newKubectl(o),
+		newJobEnd(o), newAccount(o), newCRDs(o), newKubectl(o),
 	)
 	return root
 }
