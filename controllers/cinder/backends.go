@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cinder
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"c5c3.io/cinder-operator/api/v1alpha1"
+	"c5c3.io/cinder-operator/internal/render"
+	"c5c3.io/cinder-operator/internal/render/conf"
+	"c5c3.io/cinder-operator/internal/render/workload"
+)
+
+// reconcileBackends renders every attached, credential-ready volume backend into
+// its own Secret and sweeps those that nothing projects anymore. It never ends
+// the pass: a Cinder without storage still serves its API.
+func (r *Reconciler) reconcileBackends(ctx context.Context, p *Pass) (ctrl.Result, error) {
+	backends, err := r.attachedBackends(ctx, p.Cinder)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	p.Facts.HeldBackends = map[string]bool{}
+	var waiting, unsupported []string
+	for i := range backends {
+		b := &backends[i]
+		switch state, why := credentialsOf(b.Status.Conditions); {
+		case b.Spec.Type != v1alpha1.CinderBackendTypeNFS:
+			unsupported = append(unsupported, fmt.Sprintf("CinderBackend %s: spec.type %s", b.Name, b.Spec.Type))
+		case state == credentialsReady:
+			fault, err := r.projectBackend(ctx, p, b)
+			if err != nil {
+				return ctrl.Result{}, err
+			}
+			if fault != "" {
+				waiting = append(waiting, fmt.Sprintf("%s (skipped: %s)", b.Name, fault))
+			}
+		case state == credentialsUnknown:
+			held, err := r.holdBackend(ctx, p, b)
+			if err != nil {
+				return ctrl.Result{}, err
+			}
+			if !held {
+				waiting = append(waiting, fmt.Sprintf("%s (%s)", b.Name, why))
+			}
+		default:
+			waiting = append(waiting, fmt.Sprintf("%s (%s)", b.Name, why))
+		}
+	}
+	if err := r.sweepBackends(ctx, p); err != nil {
+		return ctrl.Result{}, err
+	}
+	r.reportBackends(p, len(backends), waiting, unsupported)
+	return ctrl.Result{}, nil
+}
+
+// attachedBackends lists the volume backends of a Cinder in name order, without
+// those that are leaving.
+func (r *Reconciler) attachedBackends(ctx context.Context, cr *v1alpha1.Cinder) ([]v1alpha1.CinderBackend, error) {
+	var list v1alpha1.CinderBackendList
+	if err := r.hub.List(ctx, &list, client.InNamespace(cr.Namespace), client.MatchingFields{IndexCinderRef: cr.Name}); err != nil {
+		return nil, fmt.Errorf("list the CinderBackends of Cinder %s/%s: %w", cr.Namespace, cr.Name, err)
+	}
+	var attached []v1alpha1.CinderBackend
+	for i := range list.Items {
+		if list.Items[i].DeletionTimestamp.IsZero() {
+			attached = append(attached, list.Items[i])
+		}
+	}
+	return sortedByName(attached, func(b *v1alpha1.CinderBackend) string { return b.Name }), nil
+}
+
+// projectBackend renders one backend. A fault of the backend itself is returned
+// as text: it holds back no other.
+func (r *Reconciler) projectBackend(ctx context.Context, p *Pass, b *v1alpha1.CinderBackend) (fault string, err error) {
+	files, err := conf.Backend(p.Cinder.Name, b, "")
+	if err != nil {
+		r.skipped(p, v1alpha1.ConditionBackendsReady, EventCinderBackendSkipped, v1alpha1.KindCinderBackend, b.Name, err)
+		return err.Error(), nil
+	}
+	base := render.BackendBase(p.Cinder.Name, b.Name)
+	name, err := applyRevision(ctx, p, base, derivedSecret(p.Cinder, base, secretData(files)))
+	if err != nil {
+		return "", err
+	}
+	p.Facts.Backends = append(p.Facts.Backends, render.NewBackend(b, name, ""))
+	return "", p.Scope.PruneRevisions(ctx, &corev1.Secret{}, base, name)
+}
+
+// holdBackend keeps the live projection of a backend whose credentials could not
+// be read; false when there is none.
+func (r *Reconciler) holdBackend(ctx context.Context, p *Pass, b *v1alpha1.CinderBackend) (bool, error) {
+	var live appsv1.Deployment
+	err := p.Scope.Get(ctx, render.VolumeName(p.Cinder.Name, b.Name), &live)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	secret := workload.MountedBackend(live.Spec.Template)
+	if !isRevision(secret, render.BackendBase(p.Cinder.Name, b.Name)) {
+		return false, nil
+	}
+	p.Facts.Backends = append(p.Facts.Backends, render.NewBackend(b, secret, ""))
+	p.Facts.HeldBackends[b.Name] = true
+	return true, nil
+}
+
+// sweepBackends removes the Secrets of backends that are not projected.
+func (r *Reconciler) sweepBackends(ctx context.Context, p *Pass) error {
+	keep := map[string]bool{}
+	for _, b := range p.Facts.Backends {
+		keep[render.BackendBase(p.Cinder.Name, b.Name)] = true
+	}
+	return sweepBases(ctx, p, render.BackendBase(p.Cinder.Name, ""), keep)
+}
+
+// sweepBases removes every revision of Secrets whose base starts with prefix and
+// is not to be kept. A pod that still mounts one keeps what the kubelet has read;
+// its Deployment goes in the same pass.
+func sweepBases(ctx context.Context, p *Pass, prefix string, keep map[string]bool) error {
+	bases, err := p.Scope.RevisionBases(ctx, &corev1.Secret{})
+	if err != nil {
+		return err
+	}
+	for _, base := range bases {
+		if !strings.HasPrefix(base, prefix) || keep[base] {
+			continue
+		}
+		if err := p.Scope.SweepRevisions(ctx, &corev1.Secret{}, base); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reportBackends sets BackendsReady. While nothing waits but what could not be
+// read, the condition stays as it was last seen.
+func (r *Reconciler) reportBackends(p *Pass, attached int, waiting, unsupported []string) {
+	typ := v1alpha1.ConditionBackendsReady
+	switch {
+	case len(unsupported) > 0:
+		p.notSupported(typ, strings.Join(unsupported, ", "))
+	case attached == 0:
+		p.setTrue(typ, v1alpha1.ReasonNoBackends, "no CinderBackend is attached")
+	case len(waiting) > 0:
+		p.setFalse(typ, v1alpha1.ReasonWaitingForBackends, "waiting for CinderBackends: %s", strings.Join(waiting, ", "))
+	case len(p.Facts.HeldBackends) > 0 && conditionReason(p.stored, typ) != "" && conditionReason(p.stored, typ) != v1alpha1.ReasonPending:
+	default:
+		p.setTrue(typ, v1alpha1.ReasonAllBackendsProjected, "every attached CinderBackend is rendered")
+	}
+}
+
+// skipped tells of a satellite that cannot be rendered, once per fault.
+func (r *Reconciler) skipped(p *Pass, typ, event, kind, name string, fault error) {
+	note := fmt.Sprintf("%s %s is skipped: %s", kind, name, fault)
+	for _, c := range p.stored {
+		if c.Type == typ && strings.Contains(c.Message, fault.Error()) {
+			return
+		}
+	}
+	p.warning(event, "%s", note)
+}

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cinder
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"c5c3.io/cinder-operator/api/v1alpha1"
+	"c5c3.io/cinder-operator/internal/render"
+	"c5c3.io/cinder-operator/internal/render/workload"
+)
+
+// reconcileBackupService ensures the backup Deployment while a backup target is
+// projected, and deletes it otherwise.
+func (r *Reconciler) reconcileBackupService(ctx context.Context, p *Pass) (ctrl.Result, error) {
+	typ := v1alpha1.ConditionBackupServiceReady
+	name := render.BackupName(p.Cinder.Name)
+	if p.Facts.Backup == nil {
+		gone := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: p.Cinder.Namespace}}
+		if err := remove(ctx, p, gone, metav1.DeletePropagationBackground); err != nil {
+			return ctrl.Result{}, err
+		}
+		p.setTrue(typ, v1alpha1.ReasonBackupNotConfigured, "no backup target is rendered, so no backup service runs")
+		return ctrl.Result{}, nil
+	}
+	live, notes, err := r.backupDeployment(ctx, p, name)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	suffix := r.tellNotes(p, notes)
+	if state := rolloutOf(live); !state.available {
+		p.setFalse(typ, v1alpha1.ReasonWaitingForBackupService, "%s%s", state.message, suffix)
+		return ctrl.Result{}, nil
+	}
+	p.setTrue(typ, v1alpha1.ReasonBackupServiceReady, "the backup service is available"+suffix)
+	return ctrl.Result{}, nil
+}
+
+func (r *Reconciler) backupDeployment(ctx context.Context, p *Pass, name string) (*appsv1.Deployment, workload.Notes, error) {
+	if p.Facts.HeldBackup {
+		live := &appsv1.Deployment{}
+		return live, workload.Notes{}, p.Scope.Get(ctx, name, live)
+	}
+	intent, notes := workload.Backup(p.Cinder, p.Facts.Facts)
+	live, err := apply(ctx, p, intent)
+	return live, notes, err
+}
+
+// tellNotes warns of what the backup pod cannot have both ways, and returns the
+// text for the condition's message: by that text the next pass, also one of
+// another process, knows that the warning was given.
+func (r *Reconciler) tellNotes(p *Pass, notes workload.Notes) string {
+	type note struct{ reason, text string }
+	var all []note
+	for _, s := range notes.SharedExports {
+		all = append(all, note{EventSharedExportOptionsIgnored, fmt.Sprintf(
+			"export %s is mounted once, with the options of CinderBackend %s: those of %s are ignored", s.Export, s.Kept, s.Ignored)})
+	}
+	for _, c := range notes.KeyringConflicts {
+		all = append(all, note{EventCephKeyringConflict, fmt.Sprintf("%s carries the key of %s: that of %s is left out", c.Path, c.Kept, c.Dropped)})
+	}
+	was := meta.FindStatusCondition(p.stored, v1alpha1.ConditionBackupServiceReady)
+	suffix := ""
+	for _, n := range all {
+		suffix += "; " + n.text
+		if was == nil || !strings.Contains(was.Message, n.text) {
+			p.warning(n.reason, "%s", n.text)
+		}
+	}
+	return suffix
+}

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cinder
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"c5c3.io/cinder-operator/api/v1alpha1"
+	"c5c3.io/cinder-operator/internal/render/workload"
+)
+
+const suffixDBSync = "db-sync"
+
+// reconcileDatabase migrates the schema and promotes the installed release.
+func (r *Reconciler) reconcileDatabase(ctx context.Context, p *Pass) (ctrl.Result, error) {
+	spec, typ := &p.Cinder.Spec, v1alpha1.ConditionDatabaseReady
+	p.Facts.InstalledRelease = p.Cinder.Status.InstalledRelease
+	wait := ctrl.Result{RequeueAfter: r.Intervals.DatabaseWait}
+	if p.Facts.ConfigMapName == "" {
+		// The Jobs mount the config as their whole config directory: a volume
+		// with an empty name would be refused.
+		p.setFalse(typ, v1alpha1.ReasonWaitingForConfig, "no configuration is rendered yet; SecretsReady says why")
+		return wait, nil
+	}
+	if message := releaseMismatch(spec.Image, spec.OpenStackRelease); message != "" {
+		p.setFalse(typ, v1alpha1.ReasonImageReleaseMismatch, "%s", message)
+		return wait, nil
+	}
+	if installed := p.Cinder.Status.InstalledRelease; installed != "" && installed != spec.OpenStackRelease {
+		p.notSupported(typ, fmt.Sprintf("changing spec.openStackRelease from %s to %s", installed, spec.OpenStackRelease))
+		return ctrl.Result{RequeueAfter: r.Intervals.UpgradeWait}, nil
+	}
+	return r.syncDatabase(ctx, p)
+}
+
+// syncDatabase runs the one Job of the steady state.
+func (r *Reconciler) syncDatabase(ctx context.Context, p *Pass) (ctrl.Result, error) {
+	typ := v1alpha1.ConditionDatabaseReady
+	wait := ctrl.Result{RequeueAfter: r.Intervals.DatabaseWait}
+	job, err := ensureJob(ctx, p, workload.DBSync(p.Cinder, p.Facts.Facts))
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if job == nil {
+		p.setFalse(typ, v1alpha1.ReasonDBSyncInProgress, "waiting for a schema migration that was started from an earlier configuration or image")
+		return wait, nil
+	}
+	outcome, message, at := outcomeOf(job)
+	if outcome == jobRunning {
+		p.setFalse(typ, v1alpha1.ReasonDBSyncInProgress, "Job %s migrates the schema", job.Name)
+		return wait, nil
+	}
+	tell, err := r.tellOnce(ctx, p, suffixDBSync, "DBSync"+eventSuffixEmissionDeferred, job)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if tell {
+		r.metrics.dbSync.count(p, job, outcome, at)
+	}
+	if outcome == jobFailed {
+		p.setFalse(typ, v1alpha1.ReasonDBSyncFailed, "Job %s failed (%s); delete it to retry once the cause is understood", job.Name, message)
+		if tell {
+			p.warning(EventDBSyncFailed, "Job %s failed: %s", job.Name, message)
+		}
+		return wait, nil
+	}
+	p.Cinder.Status.InstalledRelease = p.Cinder.Spec.OpenStackRelease
+	p.Facts.InstalledRelease = p.Cinder.Status.InstalledRelease
+	p.setTrue(typ, v1alpha1.ReasonDatabaseSynced, fmt.Sprintf("the schema is at release %s", p.Facts.InstalledRelease))
+	if tell {
+		p.normal(EventDatabaseSynced, "Job %s brought the schema to release %s", job.Name, p.Facts.InstalledRelease)
+	}
+	return ctrl.Result{}, nil
+}
+
+// releaseTag is a tag that starts with a release: a patch suffix may follow it.
+var releaseTag = regexp.MustCompile(`^(\d{4}\.[12])(?:[^0-9].*)?$`)
+
+// releaseMismatch compares a tag-pinned image with the declared release. A digest
+// and a tag without a release say nothing that could disagree.
+func releaseMismatch(image v1alpha1.ImageSpec, release string) string {
+	if image.Digest != "" {
+		return ""
+	}
+	m := releaseTag.FindStringSubmatch(image.Tag)
+	if m == nil || m[1] == release {
+		return ""
+	}
+	return fmt.Sprintf("spec.image.tag %q is of release %s, spec.openStackRelease says %s: set both to one release", image.Tag, m[1], release)
+}

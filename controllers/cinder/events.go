@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cinder
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+)
+
+// The reasons of the events on a Cinder.
+const (
+	EventDatabaseSynced              = "DatabaseSynced"
+	EventDBSyncFailed                = "DBSyncFailed"
+	EventDBPurgeJobFailed            = "DBPurgeJobFailed"
+	EventFinalizingDatabase          = "FinalizingDatabase"
+	EventDatabaseFinalized           = "DatabaseFinalized"
+	EventRemoteChildrenAbandoned     = "RemoteChildrenAbandoned"
+	EventCinderBackendSkipped        = "CinderBackendSkipped"
+	EventCinderBackupBackendSkipped  = "CinderBackupBackendSkipped"
+	EventCephKeyringConflict         = "CephKeyringConflict"
+	EventSharedExportOptionsIgnored  = "SharedExportMountOptionsIgnored"
+	EventExtraConfigOwnedKeyOverride = "ExtraConfigOwnedKeyOverride"
+	eventSuffixEmissionDeferred      = "EmissionDeferred"
+	eventAction                      = "Reconcile"
+	maxNote                          = 1000
+)
+
+// eventBuffer collects the events of one pass. They are given once the pass's
+// status is stored: a pass whose write is refused is run again and would give
+// them twice.
+type eventBuffer struct {
+	mu   sync.Mutex
+	list []bufferedEvent
+}
+
+type bufferedEvent struct {
+	kind, reason, note string
+}
+
+func (b *eventBuffer) add(kind, reason, note string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.list = append(b.list, bufferedEvent{kind, reason, note})
+}
+
+func (b *eventBuffer) flush(recorder events.EventRecorder, on runtime.Object) {
+	b.mu.Lock()
+	list := b.list
+	b.list = nil
+	b.mu.Unlock()
+	for _, e := range list {
+		record(recorder, on, e.kind, e.reason, e.note)
+	}
+}
+
+func record(recorder events.EventRecorder, on runtime.Object, kind, reason, note string) {
+	recorder.Eventf(on, nil, kind, reason, eventAction, "%s", cutNote(note))
+}
+
+func (p *Pass) normal(reason, format string, args ...any) {
+	p.events.add(corev1.EventTypeNormal, reason, fmt.Sprintf(format, args...))
+}
+
+func (p *Pass) warning(reason, format string, args ...any) {
+	p.events.add(corev1.EventTypeWarning, reason, fmt.Sprintf(format, args...))
+}
+
+// changed tells whether a condition differs from what the pass found: only then
+// is there something to tell in an event.
+func (p *Pass) changed(typ string) bool {
+	was, is := meta.FindStatusCondition(p.stored, typ), meta.FindStatusCondition(*p.Conditions(), typ)
+	if was == nil || is == nil {
+		return is != nil
+	}
+	return !sameAnswer(*was, *is)
+}
+
+func sameAnswer(a, b metav1.Condition) bool {
+	return a.Status == b.Status && a.Reason == b.Reason && a.Message == b.Message
+}
+
+// cutNote keeps a note within what the events API admits.
+func cutNote(note string) string {
+	if len(note) <= maxNote {
+		return note
+	}
+	return strings.ToValidUTF8(note[:maxNote-3], "") + "..."
+}
+
+// listNote joins items to a note and says how many did not fit.
+func listNote(prefix string, items []string) string {
+	note := prefix
+	for i, item := range items {
+		sep := ", "
+		if i == 0 {
+			sep = " "
+		}
+		rest := fmt.Sprintf(" and %d more", len(items)-i)
+		if len(note)+len(sep)+len(item)+len(rest) > maxNote {
+			return note + rest
+		}
+		note += sep + item
+	}
+	return note
+}

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cinder
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"c5c3.io/cinder-operator/api/v1alpha1"
+	"c5c3.io/cinder-operator/clusters"
+	"c5c3.io/cinder-operator/controllers/pipeline"
+	"c5c3.io/cinder-operator/internal/render"
+	"c5c3.io/cinder-operator/projection"
+)
+
+// Pass is one reconcile of one Cinder: the resource, where its children live,
+// and what the steps found out on the way.
+type Pass struct {
+	// Cinder is the working copy. Steps set status fields on it, never spec.
+	Cinder *v1alpha1.Cinder
+	// Target is the cluster of the children.
+	Target clusters.Target
+	// Scope projects children of this Cinder onto Target.
+	Scope *projection.Scope
+	// Facts were found by earlier steps of this pass.
+	Facts Facts
+
+	// stored are the conditions as the pass found them.
+	stored []metav1.Condition
+	events *eventBuffer
+}
+
+// Facts are what one step finds and later ones use. Each has one writer, and is
+// empty until it has run: Secrets writes AuthtokenHash, DBConnectionSecret
+// DBConnectionHash, TransportURLSecret TransportURLHash and the broker's ports,
+// Backends the Backends and HeldBackends, BackupBackend the Backup and
+// HeldBackup, Config the ConfigMapName and ConfigKeys, Database the
+// InstalledRelease, Deployment the LiveReplicas.
+type Facts struct {
+	// Facts are what the renderers read.
+	render.Facts
+	// HeldBackends names the volume backends whose needs could not be read in
+	// this pass: their live Deployments stay exactly as they are.
+	HeldBackends map[string]bool
+	// HeldBackup says the same of the backup target.
+	HeldBackup bool
+}
+
+var _ pipeline.Pass[*Pass] = (*Pass)(nil)
+
+// Object implements pipeline.Pass.
+func (p *Pass) Object() client.Object { return p.Cinder }
+
+// Conditions implements pipeline.Pass.
+func (p *Pass) Conditions() *[]metav1.Condition { return &p.Cinder.Status.Conditions }
+
+// Fork implements pipeline.Pass. The members share the target, the scope and the
+// event buffer, which are safe for concurrent use; facts are only read from here.
+func (p *Pass) Fork() *Pass {
+	fork := *p
+	fork.Cinder = p.Cinder.DeepCopy()
+	return &fork
+}
+
+func conditionsOf(obj client.Object) *[]metav1.Condition {
+	return &obj.(*v1alpha1.Cinder).Status.Conditions
+}
+
+func (p *Pass) setTrue(typ, reason, message string) {
+	pipeline.True(p.Conditions(), p.Cinder.Generation, typ, reason, message)
+}
+
+func (p *Pass) setFalse(typ, reason, format string, args ...any) {
+	pipeline.False(p.Conditions(), p.Cinder.Generation, typ, reason, fmt.Sprintf(format, args...))
+}
+
+// notSupported says that a field is not served yet, on the condition of the
+// step that would serve it.
+func (p *Pass) notSupported(typ, field string) {
+	p.setFalse(typ, v1alpha1.ReasonNotSupportedYet, "%s is not supported yet", field)
+}
+
+// apply projects one child. The first one that lands pins the identity of the
+// cluster: from then on another cluster behind the same name is told apart.
+func apply[T client.Object](ctx context.Context, p *Pass, intent T) (T, error) {
+	live, err := projection.Apply(ctx, p.Scope, intent)
+	if err == nil {
+		p.landed()
+	}
+	return live, err
+}
+
+// applyRevision projects an immutable, content-addressed child and prunes the
+// history of its base.
+func applyRevision(ctx context.Context, p *Pass, base string, intent client.Object) (string, error) {
+	name, err := p.Scope.ApplyRevision(ctx, base, intent)
+	if err != nil {
+		return "", err
+	}
+	p.landed()
+	return name, nil
+}
+
+func (p *Pass) landed() {
+	p.Cinder.Status.TargetCluster = &v1alpha1.TargetClusterStatusRef{Name: p.Target.Name(), UID: string(p.Target.UID())}
+}
+
+// remove deletes a child that the cache knows. Asking the cache first keeps a
+// steady pass from reading live what is not there.
+func remove(ctx context.Context, p *Pass, obj client.Object, propagation metav1.DeletionPropagation) error {
+	switch err := p.Scope.Get(ctx, obj.GetName(), obj); {
+	case client.IgnoreNotFound(err) != nil:
+		return err
+	case err != nil:
+		return nil
+	}
+	_, err := p.Scope.Delete(ctx, obj, propagation)
+	return err
+}

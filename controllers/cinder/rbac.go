@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cinder
+
+// What the controller does on the hub with the resources that it owns and
+// reads. The verbs for children come from projection, those for registrations
+// from clusters.
+
+// +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinders,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinders/status,verbs=patch
+// +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinders/finalizers,verbs=update
+// +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinderbackends;cinderbackupbackends,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=services/proxy,verbs=get
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cinder
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+)
+
+// rollout is how far a Deployment has come.
+type rollout struct {
+	// available: every wanted pod of the present template is available.
+	available bool
+	// complete: and none of an earlier template is left.
+	complete bool
+	// message says what is missing, without counts that change from pass to pass.
+	message string
+}
+
+// rolloutOf reads a Deployment's status. A status older than the spec says
+// nothing about it.
+func rolloutOf(d *appsv1.Deployment) rollout {
+	want := ptr.Deref(d.Spec.Replicas, 1)
+	s := d.Status
+	if s.ObservedGeneration < d.Generation {
+		return rollout{message: fmt.Sprintf("Deployment %s is not observed yet", d.Name)}
+	}
+	out := rollout{available: s.UpdatedReplicas >= want && s.AvailableReplicas >= want}
+	out.complete = out.available && s.Replicas == s.UpdatedReplicas
+	if out.available {
+		return out
+	}
+	out.message = fmt.Sprintf("Deployment %s does not have its pods available yet", d.Name)
+	if why := stuck(d); why != "" {
+		out.message += ": " + why
+	}
+	return out
+}
+
+// stuck quotes what the Deployment itself says of pods that cannot be made.
+func stuck(d *appsv1.Deployment) string {
+	for _, c := range d.Status.Conditions {
+		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
+			return c.Message
+		}
+	}
+	for _, c := range d.Status.Conditions {
+		if c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse {
+			return c.Message
+		}
+	}
+	return ""
+}

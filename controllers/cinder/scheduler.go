@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cinder
+
+import (
+	"context"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"c5c3.io/cinder-operator/api/v1alpha1"
+	"c5c3.io/cinder-operator/internal/render/workload"
+)
+
+// reconcileScheduler ensures the scheduler Deployment. It reports and goes on:
+// a scheduler that is not up keeps no volume service from being rendered.
+func (r *Reconciler) reconcileScheduler(ctx context.Context, p *Pass) (ctrl.Result, error) {
+	live, err := apply(ctx, p, workload.Scheduler(p.Cinder, p.Facts.Facts))
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if state := rolloutOf(live); !state.available {
+		p.setFalse(v1alpha1.ConditionSchedulerReady, v1alpha1.ReasonWaitingForScheduler, "%s", state.message)
+		return ctrl.Result{}, nil
+	}
+	p.setTrue(v1alpha1.ConditionSchedulerReady, v1alpha1.ReasonSchedulerReady, "the scheduler is available")
+	return ctrl.Result{}, nil
+}

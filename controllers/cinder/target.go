@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cinder
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"c5c3.io/cinder-operator/api/v1alpha1"
+	"c5c3.io/cinder-operator/clusters"
+)
+
+// causeAnotherCluster is the cause of a name behind which another cluster stands
+// than the one that holds the children.
+const causeAnotherCluster clusters.UnavailableCause = "AnotherCluster"
+
+// resolve finds the cluster of a Cinder's children. A deleted Cinder may reach
+// its children whatever the registration now says of namespaces.
+func (r *Reconciler) resolve(ctx context.Context, cr *v1alpha1.Cinder) (clusters.Target, error) {
+	ref := cr.Spec.TargetClusterRef
+	ask := r.Registry.Resolve
+	if !cr.DeletionTimestamp.IsZero() {
+		ask = r.Registry.ResolveForDeletion
+	}
+	target, err := ask(ctx, ref, cr.Namespace)
+	if ref != nil && !isNotRegistered(err) {
+		r.missing.forget(ref.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := checkIdentity(cr, target); err != nil {
+		return nil, err
+	}
+	return target, nil
+}
+
+// checkIdentity holds a Cinder whose children live on another cluster than the
+// one that its reference now leads to: two volume services must never serve one
+// host identity because a kubeconfig was mixed up.
+func checkIdentity(cr *v1alpha1.Cinder, target clusters.Target) error {
+	known := cr.Status.TargetCluster
+	if target.IsHub() || known == nil || known.UID == "" || known.UID == string(target.UID()) {
+		return nil
+	}
+	if cr.Annotations[v1alpha1.AnnotationAcceptCluster] == string(target.UID()) {
+		return nil
+	}
+	return &clusters.UnavailableError{
+		Cluster: target.Name(),
+		Cause:   causeAnotherCluster,
+		Message: fmt.Sprintf("target cluster %q is another cluster than the one that holds the children: its kube-system UID is %s, the children's is %s; "+
+			"register the former cluster again, or annotate the Cinder with %s=%s to give up the children there",
+			target.Name(), target.UID(), known.UID, v1alpha1.AnnotationAcceptCluster, target.UID()),
+	}
+}
+
+// acceptCluster takes over the identity of a cluster that was accepted by
+// annotation, and says once what stays behind on the former one.
+func (r *Reconciler) acceptCluster(p *Pass) {
+	known := p.Cinder.Status.TargetCluster
+	if p.Target.IsHub() || known == nil || known.UID == "" || known.UID == string(p.Target.UID()) {
+		return
+	}
+	p.warning(EventRemoteChildrenAbandoned, "%s", abandonedNote(p.Cinder, fmt.Sprintf("the cluster with the UID %s", known.UID)))
+	p.landed()
+}
+
+func isStarting(err error) bool {
+	u, ok := clusters.AsUnavailable(err)
+	return ok && u.Cause == clusters.CauseStarting
+}
+
+func isNotRegistered(err error) bool {
+	u, ok := clusters.AsUnavailable(err)
+	return ok && u.Cause == clusters.CauseNotRegistered
+}
+
+// missingSince remembers when this process first failed to resolve a name
+// because it is not registered.
+type missingSince struct {
+	mu    sync.Mutex
+	since map[string]time.Time
+}
+
+func newMissingSince() *missingSince { return &missingSince{since: map[string]time.Time{}} }
+
+// first tells since when a name is missing, which is now for a new one.
+func (m *missingSince) first(name string, now time.Time) time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if at, ok := m.since[name]; ok {
+		return at
+	}
+	m.since[name] = now
+	return now
+}
+
+func (m *missingSince) forget(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.since, name)
+}

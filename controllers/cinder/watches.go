@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cinder
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	mchandler "sigs.k8s.io/multicluster-runtime/pkg/handler"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
+
+	"c5c3.io/cinder-operator/api/v1alpha1"
+	"c5c3.io/cinder-operator/clusters"
+	"c5c3.io/cinder-operator/projection"
+)
+
+// request names a Cinder, which always lives on the hub.
+func request(namespace, name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
+}
+
+// mapToParents watches a satellite kind. It takes every event, status flips and
+// deletion timestamps included: those are the signals.
+func mapToParents(parent func(client.Object) string) mchandler.TypedEventHandlerFunc[client.Object, mcreconcile.Request] {
+	return func(multicluster.ClusterName, cluster.Cluster) handler.TypedEventHandler[client.Object, mcreconcile.Request] {
+		return handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, obj client.Object) []mcreconcile.Request {
+			return []mcreconcile.Request{{Request: request(obj.GetNamespace(), parent(obj))}}
+		})
+	}
+}
+
+func parentOfBackend(obj client.Object) string {
+	return obj.(*v1alpha1.CinderBackend).Spec.CinderRef.Name
+}
+
+func parentOfBackupBackend(obj client.Object) string {
+	return obj.(*v1alpha1.CinderBackupBackend).Spec.CinderRef.Name
+}
+
+// cindersOfCluster maps a change of a cluster to every Cinder that names it; the
+// hub's own changes go to those that name none.
+func (r *Reconciler) cindersOfCluster(ctx context.Context, name string) []reconcile.Request {
+	var list v1alpha1.CinderList
+	var opts []client.ListOption
+	if name != "" {
+		opts = append(opts, client.MatchingFields{IndexTargetCluster: name})
+	}
+	if err := r.hub.List(ctx, &list, opts...); err != nil {
+		log.FromContext(ctx).Error(err, "list the Cinders of a cluster", "cluster", name)
+		return nil
+	}
+	var reqs []reconcile.Request
+	for i := range list.Items {
+		if clusterName(&list.Items[i]) == name {
+			reqs = append(reqs, request(list.Items[i].Namespace, list.Items[i].Name))
+		}
+	}
+	return reqs
+}
+
+// cindersOfObject maps an event of a child, or of an object that Cinders only
+// read, on any cluster.
+func (r *Reconciler) cindersOfObject(ctx context.Context, ev clusters.Event) []reconcile.Request {
+	if partial, ok := ev.Object.(*metav1.PartialObjectMetadata); ok {
+		return r.cindersReading(ctx, ev.Cluster, partial.Kind, partial.Namespace, partial.Name)
+	}
+	kind, namespace, name, ok := projection.Owners(ev)
+	if !ok || kind != v1alpha1.KindCinder {
+		return nil
+	}
+	// Labels can be forged or stale: only a Cinder that exists and names the
+	// cluster the event came from is woken.
+	var cr v1alpha1.Cinder
+	if err := r.hub.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &cr); err != nil || clusterName(&cr) != ev.Cluster {
+		return nil
+	}
+	return []reconcile.Request{request(namespace, name)}
+}
+
+// cindersReading finds the Cinders that read a Secret or ConfigMap, by their own
+// references and by those of their satellites. Several legs yield one request.
+func (r *Reconciler) cindersReading(ctx context.Context, cluster, kind, namespace, name string) []reconcile.Request {
+	in := client.InNamespace(namespace)
+	var parents []string
+	var cinders v1alpha1.CinderList
+	switch kind {
+	case "Secret":
+		if err := r.hub.List(ctx, &cinders, in, client.MatchingFields{IndexSecretRefs: name}); err != nil {
+			log.FromContext(ctx).Error(err, "list the Cinders that name a Secret", "namespace", namespace, "name", name)
+		}
+		parents = r.parentsReading(ctx, namespace, name)
+	case "ConfigMap":
+		if err := r.hub.List(ctx, &cinders, in, client.MatchingFields{IndexConfigMapRefs: name}); err != nil {
+			log.FromContext(ctx).Error(err, "list the Cinders that name a ConfigMap", "namespace", namespace, "name", name)
+		}
+	}
+	var reqs []reconcile.Request
+	seen := map[string]bool{}
+	for i := range cinders.Items {
+		cr := &cinders.Items[i]
+		if clusterName(cr) == cluster {
+			seen[cr.Name] = true
+			reqs = append(reqs, request(namespace, cr.Name))
+		}
+	}
+	for _, parent := range parents {
+		var cr v1alpha1.Cinder
+		if seen[parent] || r.hub.Get(ctx, types.NamespacedName{Namespace: namespace, Name: parent}, &cr) != nil || clusterName(&cr) != cluster {
+			continue
+		}
+		seen[parent] = true
+		reqs = append(reqs, request(namespace, parent))
+	}
+	return reqs
+}
+
+// parentsReading names the parents of the satellites whose key Secret this is.
+func (r *Reconciler) parentsReading(ctx context.Context, namespace, secret string) []string {
+	in, field := client.InNamespace(namespace), client.MatchingFields{IndexSecretRefs: secret}
+	var parents []string
+	var backends v1alpha1.CinderBackendList
+	if err := r.hub.List(ctx, &backends, in, field); err != nil {
+		log.FromContext(ctx).Error(err, "list the CinderBackends that name a Secret", "namespace", namespace, "name", secret)
+	}
+	for i := range backends.Items {
+		parents = append(parents, backends.Items[i].Spec.CinderRef.Name)
+	}
+	var backups v1alpha1.CinderBackupBackendList
+	if err := r.hub.List(ctx, &backups, in, field); err != nil {
+		log.FromContext(ctx).Error(err, "list the CinderBackupBackends that name a Secret", "namespace", namespace, "name", secret)
+	}
+	for i := range backups.Items {
+		parents = append(parents, backups.Items[i].Spec.CinderRef.Name)
+	}
+	return parents
+}
+
+// clusterName is the name of the cluster of a Cinder's children; empty for the hub.
+func clusterName(cr *v1alpha1.Cinder) string {
+	if cr.Spec.TargetClusterRef == nil {
+		return ""
+	}
+	return cr.Spec.TargetClusterRef.Name
+}
