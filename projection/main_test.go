@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	log.SetLogger(zap.New(zap.UseDevMode(true)))
+	log.SetLogger(zap.New())
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(gatewayv1.Install(scheme))
 	crds, err := collaborators()
