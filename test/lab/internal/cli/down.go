@@ -52,17 +52,19 @@ func newDown(o *options) *cobra.Command {
 // does not run is at its end already.
 func end(ctx context.Context, client *control.Client) error {
 	err := client.Down(ctx)
-	for ; err == nil; _, err = client.Status(ctx) {
+	if err != nil && !errors.Is(err, control.ErrNotRunning) {
+		return err
+	}
+	for !errors.Is(err, control.ErrNotRunning) {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("await the end of the lab: %w", ctx.Err())
 		case <-time.After(20 * time.Millisecond):
 		}
+		// Any other error is that of a connection which the end cut.
+		_, err = client.Status(ctx)
 	}
-	if errors.Is(err, control.ErrNotRunning) || ctx.Err() == nil {
-		return nil
-	}
-	return err
+	return nil
 }
 
 func newStatus(o *options) *cobra.Command {

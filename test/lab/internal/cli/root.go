@@ -59,7 +59,7 @@ func New() *cobra.Command {
 		Args:          cobra.NoArgs,
 	}
 	root.PersistentFlags().StringVar(&o.dir, "dir", DefaultDir, "the lab's folder: kubeconfigs, logs, audit logs")
-	root.PersistentFlags().DurationVar(&o.timeout, "timeout", 2*time.Minute, "how long a command may take; `build` and the build in `up` take as long as they take")
+	root.PersistentFlags().DurationVar(&o.timeout, "timeout", 3*time.Minute, "how long a command may take; `build` and the build in `up` take as long as they take")
 	root.AddCommand(
 		newBuild(), newAssets(),
 		newUp(o), newSupervise(o), newDown(o), newStatus(o), newList(o),

@@ -33,6 +33,7 @@ const reportFD = 3
 type upOptions struct {
 	targets, nodesPerCluster, ownerPID int
 	nodes                              string
+	temporary                          bool
 }
 
 func (u *upOptions) addFlags(cmd *cobra.Command) {
@@ -40,6 +41,7 @@ func (u *upOptions) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&u.nodes, "nodes", supervisor.NodesFake, "fake: pods run on nodes that kwok plays; none: pods stay Pending")
 	cmd.Flags().IntVar(&u.nodesPerCluster, "nodes-per-cluster", 3, "number of fake nodes of each cluster, each a zone of its own")
 	cmd.Flags().IntVar(&u.ownerPID, "owner-pid", 0, "end the lab when this process ends")
+	cmd.Flags().BoolVar(&u.temporary, "temporary", false, "remove the whole folder, logs included, when the lab ends")
 }
 
 func (u *upOptions) validate() error {
@@ -118,6 +120,9 @@ func (u *upOptions) alreadyUp(ctx context.Context, dir layout.Dir) (bool, error)
 	if err != nil {
 		return false, err
 	}
+	if !status.Ready {
+		return false, fmt.Errorf("a lab in %s is being brought up or down", dir)
+	}
 	if status.Targets != u.targets || status.Nodes != u.nodes || status.NodesPerCluster != u.nodesPerCluster {
 		return false, fmt.Errorf("another lab runs in %s (%d targets, nodes: %s): end it with `lab down` or choose another --dir",
 			dir, status.Targets, status.Nodes)
@@ -130,19 +135,13 @@ func (u *upOptions) alreadyUp(ctx context.Context, dir layout.Dir) (bool, error)
 
 // spawn starts the supervisor in a session of its own and waits for its report.
 func (u *upOptions) spawn(ctx context.Context, dir layout.Dir, binaries build.Binaries) error {
-	// What an earlier lab left that was killed.
-	if err := dir.RemoveState(); err != nil {
-		return err
-	}
-	if err := dir.RemoveLogs(); err != nil {
-		return err
-	}
 	if err := os.MkdirAll(dir.Logs(), 0o755); err != nil {
 		return fmt.Errorf("create the lab's folder: %w", err)
 	}
-	log, err := os.Create(dir.SupervisorLog())
+	// Not emptied: another supervisor may be writing to it, as this one will find out.
+	log, err := os.OpenFile(dir.SupervisorLog(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
-		return fmt.Errorf("create the supervisor's log: %w", err)
+		return fmt.Errorf("open the supervisor's log: %w", err)
 	}
 	defer log.Close()
 	self, err := os.Executable()
@@ -161,7 +160,8 @@ func (u *upOptions) spawn(ctx context.Context, dir layout.Dir, binaries build.Bi
 		"--targets", strconv.Itoa(u.targets),
 		"--nodes", u.nodes,
 		"--nodes-per-cluster", strconv.Itoa(u.nodesPerCluster),
-		"--owner-pid", strconv.Itoa(u.ownerPID))
+		"--owner-pid", strconv.Itoa(u.ownerPID),
+		"--temporary="+strconv.FormatBool(u.temporary))
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, []*os.File{reportEnd}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -222,6 +222,7 @@ func newSupervise(o *options) *cobra.Command {
 				Nodes:           u.nodes,
 				NodesPerCluster: u.nodesPerCluster,
 				OwnerPID:        u.ownerPID,
+				Temporary:       u.temporary,
 			}, os.NewFile(reportFD, "report"))
 		},
 	}

@@ -31,6 +31,8 @@ type Status struct {
 	Dir string `json:"dir"`
 	// PID is the supervisor's.
 	PID int `json:"pid"`
+	// Ready is false until everything has come up for the first time.
+	Ready bool `json:"ready"`
 	// Socket is the control socket; a leading "@" stands for the abstract namespace.
 	Socket string `json:"socket"`
 	// Assets serves envtest as KUBEBUILDER_ASSETS.

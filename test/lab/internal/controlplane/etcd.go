@@ -15,11 +15,13 @@ import (
 	"c5c3.io/cinder-operator/test/lab/internal/process"
 )
 
-// StartEtcd starts the one etcd of a lab, in which each cluster has a prefix, and returns its URL once it is healthy.
-func StartEtcd(ctx context.Context, spawner *process.Spawner, dir layout.Dir, binary string, clientPort, peerPort int) (*process.Process, string, error) {
-	client := fmt.Sprintf("http://127.0.0.1:%d", clientPort)
-	peer := fmt.Sprintf("http://127.0.0.1:%d", peerPort)
-	etcd, err := spawner.Start(process.Spec{
+// EtcdURL is where etcd serves on a port.
+func EtcdURL(port int) string { return fmt.Sprintf("http://127.0.0.1:%d", port) }
+
+// StartEtcd starts the one etcd of a lab, in which each cluster has a prefix. AwaitEtcd waits until it is healthy.
+func StartEtcd(spawner *process.Spawner, dir layout.Dir, binary string, clientPort, peerPort int) (*process.Process, error) {
+	client, peer := EtcdURL(clientPort), EtcdURL(peerPort)
+	return spawner.Start(process.Spec{
 		Name: "etcd",
 		Path: binary,
 		Args: []string{
@@ -38,14 +40,16 @@ func StartEtcd(ctx context.Context, spawner *process.Spawner, dir layout.Dir, bi
 		},
 		Log: dir.EtcdLog(),
 	})
-	if err != nil {
-		return nil, "", err
-	}
-	healthy := func(ctx context.Context) bool { return answersOK(ctx, http.DefaultClient, client+"/health") }
+}
+
+// AwaitEtcd waits until etcd is healthy.
+func AwaitEtcd(ctx context.Context, etcd *process.Process, port int) error {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	healthy := func(ctx context.Context) bool { return answersOK(ctx, client, EtcdURL(port)+"/health") }
 	if err := await(ctx, etcd, healthy); err != nil {
-		return nil, "", fmt.Errorf("await etcd's health: %w", err)
+		return fmt.Errorf("await etcd's health: %w", err)
 	}
-	return etcd, client, nil
+	return nil
 }
 
 // pollInterval paces the waits for a starting program, none of which announces its readiness.

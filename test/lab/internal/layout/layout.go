@@ -10,7 +10,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 )
+
+const auditFolder = "audit"
 
 // Dir is a lab's folder, absolute.
 type Dir string
@@ -31,7 +34,7 @@ func (d Dir) Kubeconfig(cluster string) string {
 
 // AuditLog is the audit log of a cluster's API server, one JSON event a line.
 func (d Dir) AuditLog(cluster string) string {
-	return filepath.Join(string(d), "audit", cluster+".log")
+	return filepath.Join(string(d), auditFolder, cluster+".log")
 }
 
 // Log is the output of one program of a cluster.
@@ -60,19 +63,41 @@ func (d Dir) RemoveState() error {
 	if err != nil {
 		return err
 	}
-	for _, path := range append(kubeconfigs, d.State()) {
-		if err := os.RemoveAll(path); err != nil {
-			return fmt.Errorf("remove the lab's state: %w", err)
-		}
+	return d.removeAll("remove the lab's state", append(kubeconfigs, d.State())...)
+}
+
+// RemoveLogs removes the logs.
+func (d Dir) RemoveLogs() error {
+	return d.removeAll("remove the lab's logs", d.Logs(), filepath.Join(string(d), auditFolder))
+}
+
+// Reset removes what an earlier lab left, so that a reader never takes its logs for this one's. The supervisor's log
+// is emptied instead: it is being written to.
+func (d Dir) Reset() error {
+	if err := d.RemoveState(); err != nil {
+		return err
+	}
+	logs, err := filepath.Glob(filepath.Join(d.Logs(), "*"))
+	if err != nil {
+		return err
+	}
+	logs = slices.DeleteFunc(logs, func(path string) bool { return path == d.SupervisorLog() })
+	if err := d.removeAll("remove an earlier lab's logs", append(logs, filepath.Join(string(d), auditFolder))...); err != nil {
+		return err
+	}
+	if err := os.Truncate(d.SupervisorLog(), 0); err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("empty the supervisor's log: %w", err)
 	}
 	return nil
 }
 
-// RemoveLogs removes the logs of an earlier lab, so that a reader never takes them for this one's.
-func (d Dir) RemoveLogs() error {
-	for _, name := range []string{"logs", "audit"} {
-		if err := os.RemoveAll(filepath.Join(string(d), name)); err != nil {
-			return fmt.Errorf("remove the lab's logs: %w", err)
+// Remove removes the whole folder.
+func (d Dir) Remove() error { return d.removeAll("remove the lab's folder", string(d)) }
+
+func (Dir) removeAll(what string, paths ...string) error {
+	for _, path := range paths {
+		if err := os.RemoveAll(path); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
 		}
 	}
 	return nil

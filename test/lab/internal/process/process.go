@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,14 +44,14 @@ func (s *Spawner) Start(spec Spec) (*Process, error) {
 	if err := os.MkdirAll(filepath.Dir(spec.Log), 0o755); err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
-	log, err := os.OpenFile(spec.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	output, err := os.OpenFile(spec.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
 	// The child keeps a descriptor of its own.
-	defer log.Close()
+	defer output.Close()
 	cmd := exec.Command(spec.Path, spec.Args...)
-	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, spec.Dir
+	cmd.Stdout, cmd.Stderr, cmd.Dir = output, output, spec.Dir
 	// A session of its own keeps the terminal's interrupt away from it: the supervisor decides the order of the end.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
 	if err := s.start(cmd); err != nil {
@@ -64,6 +65,9 @@ func (s *Spawner) Start(spec Spec) (*Process, error) {
 func (p *Process) wait() {
 	p.err = p.cmd.Wait()
 	close(p.done)
+	if err := p.Err(); err != nil {
+		log.Print(err)
+	}
 }
 
 // PID is the child's process id.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -47,6 +48,8 @@ type Options struct {
 	NodesPerCluster int
 	// OwnerPID is a process with which the lab ends; zero means none.
 	OwnerPID int
+	// Temporary has the whole folder removed at the end.
+	Temporary bool
 }
 
 // stopTimeout bounds the end of a lab. All of it is killed, so this only passes when the machine is in trouble.
@@ -57,9 +60,13 @@ type lab struct {
 	opts     Options
 	spawner  *process.Spawner
 	ports    ports.Allocator
-	etcd     *process.Process
-	etcdURL  string
+	etcdPort int
+	peerPort int
 	clusters []*member
+
+	// What follows is written while the control socket is served already.
+	etcd  atomic.Pointer[process.Process]
+	ready atomic.Bool
 }
 
 // member is one cluster with its egress.
@@ -69,8 +76,9 @@ type member struct {
 	egress *egress.Proxy
 }
 
-// start brings everything up, the clusters side by side. What was started is the caller's to stop, also after an error.
-func (l *lab) start(ctx context.Context) error {
+// prepare takes what the lab needs and starts no program. What it took is the caller's to give back with stop, also
+// after an error.
+func (l *lab) prepare() error {
 	names := []string{Hub}
 	for i := range l.opts.Targets {
 		names = append(names, Target(i+1))
@@ -84,11 +92,7 @@ func (l *lab) start(ctx context.Context) error {
 		}
 		taken[i] = port
 	}
-	var err error
-	l.etcd, l.etcdURL, err = controlplane.StartEtcd(ctx, l.spawner, l.opts.Dir, l.opts.Binaries.Path("etcd"), taken[0], taken[1])
-	if err != nil {
-		return err
-	}
+	l.etcdPort, l.peerPort = taken[0], taken[1]
 	for i, name := range names {
 		m, err := l.newMember(name, taken[i+2])
 		if err != nil {
@@ -96,11 +100,28 @@ func (l *lab) start(ctx context.Context) error {
 		}
 		l.clusters = append(l.clusters, m)
 	}
+	return nil
+}
+
+// start brings everything up, the clusters side by side.
+func (l *lab) start(ctx context.Context) error {
+	etcd, err := controlplane.StartEtcd(l.spawner, l.opts.Dir, l.opts.Binaries.Path("etcd"), l.etcdPort, l.peerPort)
+	if err != nil {
+		return err
+	}
+	l.etcd.Store(etcd)
+	if err := controlplane.AwaitEtcd(ctx, etcd, l.etcdPort); err != nil {
+		return err
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	for _, m := range l.clusters {
 		group.Go(func() error { return l.bringUp(ctx, m) })
 	}
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	l.ready.Store(true)
+	return nil
 }
 
 func (l *lab) newMember(name string, port int) (*member, error) {
@@ -113,7 +134,7 @@ func (l *lab) newMember(name string, port int) (*member, error) {
 		Dir:       l.opts.Dir,
 		Spawner:   l.spawner,
 		Binaries:  l.opts.Binaries,
-		EtcdURL:   l.etcdURL,
+		EtcdURL:   controlplane.EtcdURL(l.etcdPort),
 		Port:      port,
 		FakeNodes: fakeNodes,
 	})
@@ -145,8 +166,9 @@ func (l *lab) bringUp(ctx context.Context, m *member) error {
 	return nil
 }
 
-// stop ends everything, etcd last so that no API server spends its last moment complaining, and removes the state.
-func (l *lab) stop() error {
+// stop ends everything, etcd last so that no API server spends its last moment complaining, and removes the state,
+// and with it the whole folder of a temporary lab unless its logs are to be kept.
+func (l *lab) stop(keepLogs bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
 	var group errgroup.Group
@@ -158,12 +180,16 @@ func (l *lab) stop() error {
 		})
 	}
 	errs := []error{group.Wait()}
-	if l.etcd != nil {
-		errs = append(errs, l.etcd.Kill(ctx))
+	if etcd := l.etcd.Load(); etcd != nil {
+		errs = append(errs, etcd.Kill(ctx))
 	}
 	l.spawner.Close()
 	l.ports.Close()
-	return errors.Join(append(errs, l.opts.Dir.RemoveState())...)
+	remove := l.opts.Dir.RemoveState
+	if l.opts.Temporary && !keepLogs {
+		remove = l.opts.Dir.Remove
+	}
+	return errors.Join(append(errs, remove())...)
 }
 
 func (l *lab) find(name string) (*member, error) {
@@ -186,12 +212,15 @@ func (l *lab) status() control.Status {
 		Targets:         l.opts.Targets,
 		Nodes:           l.opts.Nodes,
 		NodesPerCluster: l.opts.NodesPerCluster,
-		EtcdURL:         l.etcdURL,
+		EtcdURL:         controlplane.EtcdURL(l.etcdPort),
+		Ready:           l.ready.Load(),
 	}
-	if l.etcd != nil && l.etcd.Running() {
-		status.EtcdPID = l.etcd.PID()
-	} else if l.etcd != nil && l.etcd.Err() != nil {
-		status.Problems = append(status.Problems, l.etcd.Err().Error())
+	if etcd := l.etcd.Load(); etcd != nil {
+		if etcd.Running() {
+			status.EtcdPID = etcd.PID()
+		} else if err := etcd.Err(); err != nil {
+			status.Problems = append(status.Problems, err.Error())
+		}
 	}
 	for _, m := range l.clusters {
 		status.Clusters = append(status.Clusters, control.Cluster{

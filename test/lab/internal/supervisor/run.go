@@ -24,7 +24,7 @@ type Report struct {
 }
 
 // startTimeout bounds bringing everything up.
-const startTimeout = 3 * time.Minute
+const startTimeout = 5 * time.Minute
 
 // Run is the supervisor's life: it brings the lab up, writes the report, serves the control socket, and returns when
 // the lab has ended, by request, by a signal or with its owner. It fails if the lab did not come up.
@@ -53,6 +53,10 @@ func run(ctx context.Context, opts Options, report func(error) error) (err error
 	}
 	defer listener.Close()
 
+	// An earlier lab may have been killed.
+	if err := opts.Dir.Reset(); err != nil {
+		return errors.Join(err, report(err))
+	}
 	if opts.OwnerPID != 0 {
 		watch, err := watchProcess(ctx, opts.OwnerPID, func() { end(errOwnerGone) })
 		if err != nil {
@@ -62,34 +66,45 @@ func run(ctx context.Context, opts Options, report func(error) error) (err error
 		defer end(nil)
 	}
 	l := &lab{opts: opts, spawner: process.NewSpawner()}
-	starting, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	if err := l.start(starting); err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			err = errors.Join(cause, err)
-		}
-		err = errors.Join(err, l.stop())
+	if err := l.prepare(); err != nil {
+		err = errors.Join(err, l.stop(true))
 		return errors.Join(err, report(err))
 	}
-
+	// Served from the beginning, so that a lab that does not come up can be asked and ended.
 	server := newServer(ctx, l, func() { end(errAskedToEnd) })
 	serving := make(chan error, 1)
 	go func() { serving <- server.Serve(listener) }()
+
+	if err := l.bringAllUp(ctx); err != nil {
+		// The logs tell why; after an order to end nobody asks.
+		err = errors.Join(err, l.stop(ctx.Err() == nil))
+		return errors.Join(err, report(err), server.Close())
+	}
 	log.Printf("the lab in %s is up", opts.Dir)
 	if err := report(nil); err != nil {
 		// Nobody waits for the lab any more, so nobody would end it either.
 		end(fmt.Errorf("tell the starter that the lab is up: %w", err))
 	}
-
 	select {
 	case err = <-serving:
 		err = fmt.Errorf("serve the control socket: %w", err)
 	case <-ctx.Done():
 		log.Printf("ending: %v", context.Cause(ctx))
 	}
-	err = errors.Join(err, l.stop())
+	err = errors.Join(err, l.stop(false))
 	// Last, so that a client that sees the socket closed finds nothing left. Requests in progress end with it.
 	return errors.Join(err, server.Close())
+}
+
+// bringAllUp is start with a deadline. Its error tells when it was an order to end that cut it short.
+func (l *lab) bringAllUp(ctx context.Context) error {
+	starting, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	err := l.start(starting)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	}
+	return err
 }
 
 var (
