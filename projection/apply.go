@@ -5,7 +5,9 @@ package projection
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,15 +47,31 @@ func Apply[T client.Object](ctx context.Context, s *Scope, intent T) (T, error) 
 
 func (s *Scope) apply(ctx context.Context, in *intent) (client.Object, error) {
 	out, err := s.applyOnce(ctx, in, false)
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+	if overtaken(err) {
 		// The object came, went or moved on since it was read: look at what is
-		// there now. A second conflict is the caller's to retry.
+		// there now. The second time it is the caller's to retry.
 		out, err = s.applyOnce(ctx, in, true)
 	}
 	if err != nil {
 		return nil, s.wrap("apply", in.ref, err)
 	}
 	return out, nil
+}
+
+// overtaken tells whether a write met another object than the one that was
+// read. A UID that names another object than the one at hand is answered as an
+// attempt to change it.
+func overtaken(err error) bool {
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+		return true
+	}
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool {
+		return c.Field == "metadata.uid"
+	})
 }
 
 // applyOnce reads, judges and writes. It reads live where the cache is blind to

@@ -229,3 +229,14 @@ func data(obj client.Object) map[string]string {
 	}
 	return out
 }
+
+// release takes the finalizers off an object, which may end it.
+func (f *fixture) release(obj client.Object) {
+	f.Helper()
+	live := f.live(obj)
+	live.SetFinalizers(nil)
+	if err := f.admin.Update(f.ctx, live); err != nil {
+		f.Fatal(err)
+	}
+	f.awaitCached(obj)
+}

@@ -39,9 +39,9 @@ func (f *fixture) refuses(s *projection.Scope, obj client.Object, words ...strin
 }
 
 func TestAForeignObjectIsRefusedByNameAndLeftUnchanged(t *testing.T) {
-	for _, make := range []func(*testing.T) *fixture{onTarget, onHub} {
-		t.Run("", func(t *testing.T) {
-			f := make(t)
+	for name, start := range map[string]func(*testing.T) *fixture{"on a target": onTarget, "on the hub": onHub} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t)
 			for _, s := range samples() {
 				theirs := s.make("taken")
 				theirs.SetNamespace(f.ns)

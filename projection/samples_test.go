@@ -138,6 +138,14 @@ func database(name string) *unstructured.Unstructured {
 	return u
 }
 
+// podAutoscaler is of the optional kind that the API server does not serve.
+func podAutoscaler(name string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
+	u.SetGroupVersionKind(projection.VerticalPodAutoscaler)
+	u.SetName(name)
+	return u
+}
+
 // sample is one kind: an object as intended and an edit of a field of it.
 type sample struct {
 	kind string
