@@ -98,39 +98,55 @@ func (s *informerSet) sync(ctx context.Context, now *served) (bool, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errDeadline)
 	defer cancel()
 	var (
-		wg      sync.WaitGroup
-		mu      sync.Mutex
-		changed bool
-		errs    []error
+		wg   sync.WaitGroup
+		mu   sync.Mutex // guards changed and errs
+		errs []error
 	)
+	changed := s.prune(ctx, now)
 	for key, obj := range s.wanted {
-		ok, err := now.has(key.gvk)
-		if err != nil {
-			continue // nobody knows; what was watched stays watched
-		}
 		s.mu.Lock()
 		have := s.synced[key]
 		s.mu.Unlock()
-		switch {
-		case ok && !have:
-			wg.Go(func() {
-				did, err := s.start(ctx, key, obj)
-				mu.Lock()
-				defer mu.Unlock()
-				changed = changed || did
-				if err != nil {
-					errs = append(errs, fmt.Errorf("%s: %w", key.gvk.Kind, err))
-				}
-			})
-		case !ok:
-			changed = changed || have
-			if err := s.remove(ctx, key, obj, errNotServed); err != nil {
-				errs = append(errs, err)
-			}
+		if ok, err := now.has(key.gvk); err != nil || !ok || have {
+			continue
 		}
+		wg.Go(func() {
+			did, err := s.start(ctx, key, obj)
+			mu.Lock()
+			defer mu.Unlock()
+			changed = changed || did
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", key.gvk.Kind, err))
+			}
+		})
 	}
 	wg.Wait()
 	return changed, errors.Join(errs...)
+}
+
+// prune removes the informers of kinds that are served no longer and tells whether there were any.
+func (s *informerSet) prune(ctx context.Context, now *served) bool {
+	changed := false
+	for key, obj := range s.wanted {
+		ok, err := now.has(key.gvk)
+		if ok || err != nil {
+			continue // err: nobody knows; what was watched stays watched
+		}
+		s.mu.Lock()
+		had := s.synced[key]
+		s.mu.Unlock()
+		if had || s.why(key) != errNotServed {
+			s.remove(ctx, key, obj, errNotServed)
+		}
+		changed = changed || had
+	}
+	return changed
+}
+
+func (s *informerSet) why(key kindKey) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.left[key]
 }
 
 func (s *informerSet) start(ctx context.Context, key kindKey, obj client.Object) (bool, error) {
@@ -165,24 +181,20 @@ func (s *informerSet) start(ctx context.Context, key kindKey, obj client.Object)
 		}
 	}
 	// An informer that never synchronises would make every later wait for the cache fail.
-	if rerr := s.remove(ctx, key, obj, err); rerr != nil {
-		return false, errors.Join(err, rerr)
-	}
+	s.remove(ctx, key, obj, err)
 	if refusedKind(err) || meta.IsNoMatchError(err) {
 		return false, nil
 	}
 	return false, err
 }
 
-func (s *informerSet) remove(ctx context.Context, key kindKey, obj client.Object, why error) error {
+func (s *informerSet) remove(ctx context.Context, key kindKey, obj client.Object, why error) {
 	s.mu.Lock()
 	delete(s.synced, key)
 	s.left[key] = why
 	s.mu.Unlock()
-	if err := s.cache.RemoveInformer(ctx, obj); err != nil {
-		return fmt.Errorf("remove the informer of %s: %w", key.gvk.Kind, err)
-	}
-	return nil
+	// The only error is an object of no known kind, and the set was made of known ones.
+	_ = s.cache.RemoveInformer(ctx, obj)
 }
 
 // ready answers nil for an object or list that can be read from the cache, or is none of our kinds. A read of a kind

@@ -5,8 +5,12 @@ package clusters
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
@@ -16,16 +20,33 @@ import (
 
 // Registry knows the hub and every registered target cluster.
 type Registry struct {
-	opts Options
-	bus  *bus
+	opts    Options
+	bus     *bus
+	metrics *clusterMetrics
+	mirror  *mirror
+	events  recorder
 
-	mu  sync.RWMutex
-	hub *hub
+	// settling keeps decisions over the same name in order. It is held across no call: what is decided, is decided from
+	// memory.
+	settling sync.Mutex
+
+	mu      sync.RWMutex // guards the fields below; never held across a call
+	hub     *hub
+	life    context.Context // of members; nil before Start and after its end
+	offers  map[string]map[v1alpha1.TargetClusterSource]offer
+	members map[string]*member
+	ended   map[string]<-chan struct{}            // of members that were removed and may still be closing
+	missing map[v1alpha1.TargetClusterSource]bool // sources that have not offered everything yet
+	waiters sets.Set[string]                      // names that were asked for before missing was empty
+
+	// running counts what members leave to be done aside.
+	running sync.WaitGroup
 }
 
 var (
 	_ multicluster.Provider         = (*Registry)(nil)
 	_ multicluster.ProviderRunnable = (*Registry)(nil)
+	_ sink                          = (*Registry)(nil)
 )
 
 // New makes a Registry. Nothing is read or connected before Start.
@@ -34,7 +55,19 @@ func New(opts Options) (*Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Registry{opts: opts, bus: newBus()}
+	r := &Registry{
+		opts: opts, bus: newBus(), events: recorder{opts.Recorder},
+		offers:  map[string]map[v1alpha1.TargetClusterSource]offer{},
+		members: map[string]*member{}, ended: map[string]<-chan struct{}{},
+		missing: map[v1alpha1.TargetClusterSource]bool{}, waiters: sets.New[string](),
+	}
+	if r.metrics, err = newClusterMetrics(opts.Metrics); err != nil {
+		return nil, err
+	}
+	r.mirror = newMirror(r)
+	if opts.ClustersNamespace != "" {
+		r.missing[v1alpha1.TargetClusterSourceSecret] = true
+	}
 	if opts.Hub != nil {
 		if err := r.SetHub(opts.Hub); err != nil {
 			return nil, err
@@ -44,10 +77,14 @@ func New(opts Options) (*Registry, error) {
 }
 
 // SetHub gives the cluster that holds the custom resources: the manager's local one. Its cache should be made by NewCache.
+// It has to be called before Start.
 func (r *Registry) SetHub(cl cluster.Cluster) error {
 	h, err := newHub(cl, r.opts, r.bus.object)
 	if err != nil {
 		return err
+	}
+	if r.events.EventRecorder == nil {
+		r.events = recorder{cl.GetEventRecorder("cinder-operator")}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,30 +92,136 @@ func (r *Registry) SetHub(cl cluster.Cluster) error {
 	return nil
 }
 
-// Hub is the Target of the hub. Before the registry has started it answers, but its cache does not.
+// Hub is the Target of the hub, or nil before SetHub. Before the registry has started its cached reads fail.
 func (r *Registry) Hub() Target {
+	if h := r.theHub(); h != nil {
+		return h
+	}
+	return nil
+}
+
+func (r *Registry) theHub() *hub {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.hub
 }
 
+// Start reads the registrations and keeps the clusters connected until ctx ends. When it returns, every goroutine and
+// every connection of the registry has ended. It does not engage clusters with the manager: see the package comment.
 func (r *Registry) Start(ctx context.Context, _ multicluster.Aware) error {
+	h := r.theHub()
+	if h == nil {
+		return errNoHub
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r.mu.Lock()
+	r.life = ctx
+	r.mu.Unlock()
+
+	var own sync.WaitGroup
+	own.Go(func() { r.bus.run(ctx) })
+	own.Go(func() { h.run(ctx, r.opts, func() { r.bus.changedCluster("") }) })
+	if r.opts.ClustersNamespace != "" {
+		own.Go(func() { r.keep(ctx, "mirror", r.mirror.run) })
+		for _, src := range r.sources(h) {
+			own.Go(func() {
+				r.keep(ctx, string(src.kind()), func(ctx context.Context) error { return src.run(ctx, r) })
+			})
+		}
+	}
 	<-ctx.Done()
+	own.Wait()
+	r.end()
 	return nil
 }
 
-func (r *Registry) Get(ctx context.Context, name multicluster.ClusterName) (cluster.Cluster, error) {
-	return nil, multicluster.ErrClusterNotFound
+func (r *Registry) sources(h *hub) []registrationSource {
+	return []registrationSource{&secretSource{hub: h.cluster, namespace: r.opts.ClustersNamespace}}
 }
 
+// keep runs f again whenever it gives up.
+func (r *Registry) keep(ctx context.Context, what string, f func(context.Context) error) {
+	retry := newBackoff(r.opts.RetryMin, r.opts.RetryMax)
+	for {
+		if err := f(ctx); err != nil && ctx.Err() == nil {
+			r.opts.Logger.Error(err, "A part of the registry of clusters failed and is started again", "part", what)
+		}
+		if !wait(ctx, retry.next(), nil) {
+			return
+		}
+	}
+}
+
+// end waits for everything members do; their context has ended.
+func (r *Registry) end() {
+	r.mu.Lock()
+	r.life = nil
+	var done []<-chan struct{}
+	for _, m := range r.members {
+		done = append(done, m.done)
+	}
+	for _, d := range r.ended {
+		done = append(done, d)
+	}
+	r.mu.Unlock()
+	for _, d := range done {
+		<-d
+	}
+	r.running.Wait()
+}
+
+func (r *Registry) log(cluster string) logr.Logger {
+	return r.opts.Logger.WithValues("cluster", cluster)
+}
+
+// Get answers the connected cluster of a name, for multicluster-runtime. What is read and written over it is not guarded:
+// the project's own code goes through Resolve.
+func (r *Registry) Get(_ context.Context, name multicluster.ClusterName) (cluster.Cluster, error) {
+	if m := r.member(string(name)); m != nil {
+		if st := m.st.Load(); st.conn != nil {
+			return st.conn.cluster, nil
+		}
+	}
+	return nil, fmt.Errorf("cluster %q: %w", name, multicluster.ErrClusterNotFound)
+}
+
+// IndexField indexes a field on the hub. Nothing is indexed on targets: what is cached there is found by its labels.
 func (r *Registry) IndexField(ctx context.Context, obj client.Object, field string, extract client.IndexerFunc) error {
-	return nil
+	h := r.theHub()
+	if h == nil {
+		return errNoHub
+	}
+	return h.cluster.GetFieldIndexer().IndexField(ctx, obj, field, extract)
 }
 
-func (r *Registry) Resolve(ctx context.Context, ref *v1alpha1.TargetClusterRefSpec, hubNamespace string) (Target, error) {
-	return r.Hub(), nil
+// Recount tells that how many custom resources name the cluster may have changed.
+func (r *Registry) Recount(cluster string) {
+	r.mirror.enqueue(cluster)
 }
 
-func (r *Registry) ResolveForDeletion(ctx context.Context, ref *v1alpha1.TargetClusterRefSpec, hubNamespace string) (Target, error) {
-	return r.Hub(), nil
+func (r *Registry) member(name string) *member {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.members[name]
+}
+
+// announce tells of a member's transition: events on the registration, metrics, the mirror, and the custom resources that
+// name the cluster.
+func (r *Registry) announce(m *member, old, now *state) {
+	a := m.reg.Load()
+	r.metrics.setUp(m.name, a.source, now.phase == phaseConnected)
+	if now.phase == old.phase && now.cause == old.cause && now.conn == old.conn && now.tried == old.tried {
+		return
+	}
+	switch {
+	case a.refused != nil:
+	case now.phase == phaseConnected:
+		if old.phase != phaseConnected {
+			r.events.eventf(a.ref, corev1.EventTypeNormal, eventConnected, "Connected to %s, Kubernetes %s", a.reg.Host(), now.conn.version)
+		}
+	case now.phase != phaseConnecting && (now.phase != old.phase || now.cause != old.cause):
+		r.events.eventf(a.ref, corev1.EventTypeWarning, eventUnreachable, "%s: %s", now.phase, now.cause)
+	}
+	m.moved()
 }

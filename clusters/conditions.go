@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clusters
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"c5c3.io/cinder-operator/api/v1alpha1"
+)
+
+// setConditions writes the conditions of a TargetCluster.
+func setConditions(tc *v1alpha1.TargetCluster, a *admitted, st *state) {
+	accepted := acceptedCondition(a)
+	connected := connectedCondition(a, st)
+	for _, c := range []metav1.Condition{accepted, connected, readyCondition(accepted, connected)} {
+		c.ObservedGeneration = tc.Generation
+		meta.SetStatusCondition(&tc.Status.Conditions, c)
+	}
+}
+
+func acceptedCondition(a *admitted) metav1.Condition {
+	c := metav1.Condition{
+		Type: v1alpha1.ConditionAccepted, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonAccepted,
+		Message: "The registration is usable",
+	}
+	if a.refused != nil {
+		c.Status, c.Reason = metav1.ConditionFalse, a.refused.Reason
+		c.Message = a.refused.detail()
+	}
+	if a.conflict != "" {
+		c.Message += "; the " + a.conflict + " of the same name is passed over"
+	}
+	return c
+}
+
+func connectedCondition(a *admitted, st *state) metav1.Condition {
+	c := metav1.Condition{Type: v1alpha1.ConditionConnected, Reason: string(st.phase)}
+	switch {
+	case a.refused != nil:
+		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, v1alpha1.ReasonPending, "The registration is refused"
+	case st.phase == phaseConnected:
+		c.Status, c.Message = metav1.ConditionTrue, "The API server answers"
+	case st.phase == phaseConnecting:
+		c.Status, c.Message = metav1.ConditionUnknown, "Waiting for the first answer of the API server"
+	default:
+		c.Status, c.Message = metav1.ConditionFalse, st.cause
+	}
+	return c
+}
+
+func readyCondition(accepted, connected metav1.Condition) metav1.Condition {
+	c := metav1.Condition{
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonAllReady,
+		Message: "Cinders can be created on the cluster",
+	}
+	for _, part := range []metav1.Condition{connected, accepted} {
+		if part.Status != metav1.ConditionTrue {
+			c.Status, c.Reason, c.Message = part.Status, part.Reason, part.Message
+		}
+	}
+	return c
+}

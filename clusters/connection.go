@@ -1,0 +1,367 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clusters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+)
+
+// errSync marks an attempt that reached the cluster but could not fill its caches.
+var errSync = errors.New("the caches did not synchronise")
+
+// connection is one connection to a target cluster: its transport, its caches and what was found out over it. It is
+// never repaired: when it was lost, or its registration changed in more than the token, another one takes its place.
+type connection struct {
+	name string
+	reg  *Registration
+	log  logr.Logger
+
+	// life ends everything that belongs to the connection.
+	life    context.Context
+	endLife context.CancelFunc
+	timing  Timing
+	rt      *transport
+	http    *http.Client
+	cfg     *rest.Config
+	mapper  discoMapper
+	cluster cluster.Cluster
+
+	informers *informerSet
+	inputs    *inputs
+	client    client.Client
+	reader    client.Reader
+	uid       types.UID
+	version   string
+
+	// kick asks the member for a probe, and for a discovery if wantDiscovery is set.
+	kick          func()
+	wantDiscovery atomic.Bool
+	// changed tells that the cluster serves other kinds.
+	changed func()
+
+	// lost is set by the first call that failed with the connection and cleared by the next good probe.
+	lost atomic.Pointer[loss]
+
+	mu       sync.Mutex // guards the fields below; never held across a call
+	closing  bool
+	inflight int
+	idle     chan struct{} // closed when closing and the last call has returned
+
+	// running counts the goroutines of the connection.
+	running sync.WaitGroup
+	syncing atomic.Bool
+}
+
+// loss says since when calls fail, and whether one ran into its deadline: then nobody else is to wait for one.
+type loss struct {
+	since  time.Time
+	cause  string
+	silent bool
+}
+
+type connectionHooks struct {
+	emit     func(Event)
+	kick     func()
+	changed  func()
+	observed func(verb, code string)
+}
+
+// connect makes a connection and brings it into service: probe, version, identity, discovery, caches. It returns when ctx
+// ends, and leaves nothing behind when it fails. Life, not ctx, is what the connection lives on.
+func connect(ctx, life context.Context, name string, reg *Registration, opts *Options, hooks connectionHooks) (*connection, error) {
+	c := &connection{
+		name: name, reg: reg, timing: opts.Timing, kick: hooks.kick, changed: hooks.changed, idle: make(chan struct{}),
+		log: opts.Logger.WithValues("cluster", name),
+	}
+	c.life, c.endLife = context.WithCancel(life)
+	// Discovery takes no context; this way it ends with the attempt all the same.
+	unlink := context.AfterFunc(ctx, c.endLife)
+	err := c.open(ctx, opts, hooks)
+	if !unlink() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		c.close(0)
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *connection) open(ctx context.Context, opts *Options, hooks connectionHooks) error {
+	var err error
+	if c.rt, err = newTransport(c.life, c.reg, c.timing, opts.AllowLocal, hooks.observed); err != nil {
+		return err
+	}
+	c.http = &http.Client{
+		Transport: c.rt,
+		// A redirect is an answer like another: followed, it could carry the credential elsewhere.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	// The configuration carries no credential and no CA: whoever gets hold of it can make nothing of it.
+	c.cfg = &rest.Config{Host: c.reg.Server.String(), Transport: c.rt, QPS: -1, UserAgent: rest.DefaultKubernetesUserAgent()}
+	c.mapper.onMiss = c.discoverSoon
+
+	if err := c.probe(ctx); err != nil {
+		return err
+	}
+	if c.version, err = c.readVersion(ctx); err != nil {
+		return fmt.Errorf("get /version: %w", err)
+	}
+	now, err := discover(c.cfg, c.http, nil)
+	if err != nil {
+		return err
+	}
+	c.mapper.current.Store(now)
+	if err := c.makeClients(opts, hooks.emit); err != nil {
+		return err
+	}
+	if c.uid, err = identity(ctx, c.cluster.GetAPIReader(), c.reg.Server.String(), c.reg.CA); err != nil {
+		return err
+	}
+	c.running.Go(func() {
+		if err := c.cluster.Start(c.life); err != nil {
+			c.log.Error(err, "The caches ended")
+		}
+	})
+	if !c.cluster.GetCache().WaitForCacheSync(ctx) {
+		return fmt.Errorf("%w: %w", errSync, context.Cause(ctx))
+	}
+	if _, err := c.informers.sync(ctx, now); err != nil {
+		return fmt.Errorf("%w: %w", errSync, err)
+	}
+	return nil
+}
+
+func (c *connection) makeClients(opts *Options, emit func(Event)) error {
+	var err error
+	c.cluster, err = cluster.New(c.cfg, func(o *cluster.Options) {
+		o.Scheme = opts.Scheme
+		o.HTTPClient = c.http
+		o.Logger = c.log
+		o.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return &c.mapper, nil }
+		o.NewCache = NewCache(opts.Children, opts.ChildSelector)
+		o.Client.Cache = &client.CacheOptions{Unstructured: true}
+		if len(c.reg.Namespaces) > 0 {
+			o.Cache.DefaultNamespaces = map[string]cache.Config{}
+			for _, ns := range c.reg.Namespaces {
+				o.Cache.DefaultNamespaces[ns] = cache.Config{}
+			}
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("make the clients: %w", err)
+	}
+	c.informers, err = newInformerSet(c.name, opts.Scheme, c.cluster.GetCache(), opts.Children, opts.SyncTimeout, func(ev Event) {
+		c.inputs.changed(ev)
+		// What an informer of a replaced connection still says is not news of the cluster.
+		if !c.isClosing() {
+			emit(ev)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	c.informers.failed = func(err error) {
+		if isUnauthorized(err) {
+			c.kick()
+		}
+	}
+	c.client = &guardedClient{guard: c, Client: &checkedClient{Client: c.cluster.GetClient(), ready: c.informers.ready}}
+	c.reader = &guardedReader{guard: c, next: c.cluster.GetAPIReader()}
+	c.inputs = newInputs(c, c.cluster.GetCache(), c.reader, c.informers.watchesMetadata)
+	return nil
+}
+
+// discoverSoon asks for a discovery: somebody met a kind that the last one did not find.
+func (c *connection) discoverSoon() {
+	if !c.wantDiscovery.Swap(true) {
+		c.kick()
+	}
+}
+
+// rediscover asks the cluster again what it serves. Informers of kinds that went are removed before it returns, those of
+// kinds that came are started aside: the member must not miss a probe for them.
+func (c *connection) rediscover() error {
+	old := c.mapper.current.Load()
+	now, err := discover(c.cfg, c.http, old)
+	if err != nil {
+		return err
+	}
+	c.mapper.current.Store(now)
+	differs := c.informers.prune(c.life, now)
+	if differs || old.capabilities() != now.capabilities() {
+		c.changed()
+	}
+	if c.syncing.Swap(true) {
+		return nil
+	}
+	c.running.Go(func() {
+		defer c.syncing.Store(false)
+		differs, err := c.informers.sync(c.life, now)
+		if err != nil && c.life.Err() == nil {
+			c.log.Error(err, "Watching kinds that the cluster serves now failed")
+		}
+		if differs {
+			c.changed()
+		}
+	})
+	return nil
+}
+
+// close waits up to grace for the calls that run, then ends everything, and returns when it has ended.
+func (c *connection) close(grace time.Duration) {
+	c.mu.Lock()
+	if !c.closing {
+		c.closing = true
+		if c.inflight == 0 {
+			close(c.idle)
+		}
+	}
+	c.mu.Unlock()
+	if grace > 0 {
+		timer := time.NewTimer(grace)
+		select {
+		case <-c.idle:
+		case <-timer.C:
+		case <-c.life.Done():
+		}
+		timer.Stop()
+	}
+	c.endLife()
+	c.running.Wait()
+	if c.rt != nil {
+		c.rt.close()
+	}
+}
+
+func (c *connection) isClosing() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closing
+}
+
+// enter refuses a call while the cluster is known to be silent: each such call would hold a worker until its deadline.
+func (c *connection) enter(ctx context.Context) (context.Context, func(), error) {
+	if l := c.lost.Load(); l != nil && l.silent {
+		return nil, nil, c.unreachable(l, errDeadline)
+	}
+	c.mu.Lock()
+	if c.closing {
+		c.mu.Unlock()
+		return nil, nil, c.replaced(errClosed)
+	}
+	c.inflight++
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timing.CallTimeout, errDeadline)
+	return ctx, func() {
+		cancel()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.inflight--
+		if c.closing && c.inflight == 0 {
+			close(c.idle)
+		}
+	}, nil
+}
+
+func (c *connection) wrap(err error, namespace string) error {
+	var tagged *transportError
+	switch {
+	case err == nil:
+		return nil
+	case isUnauthorized(err):
+		c.kick()
+		return unavailable(c.name, CauseUnauthorized, c.noteLoss(err, false), err)
+	case absentNamespace(err, namespace):
+		return namespaceAbsent(c.name, namespace, err)
+	case !errors.As(err, &tagged):
+		return err
+	case errors.Is(err, errClosed):
+		return c.replaced(err)
+	}
+	l := c.noteLoss(err, errors.Is(err, errDeadline))
+	c.kick()
+	return c.unreachable(l, err)
+}
+
+// noteLoss keeps the first cause and its time: they stand in conditions, and must not change with every call.
+func (c *connection) noteLoss(err error, silent bool) *loss {
+	l := &loss{since: time.Now(), cause: describe(err), silent: silent}
+	if c.lost.CompareAndSwap(nil, l) {
+		return l
+	}
+	old := c.lost.Load()
+	if old == nil || old.silent || !silent {
+		return old.or(l)
+	}
+	l.since = old.since
+	c.lost.CompareAndSwap(old, l)
+	return l
+}
+
+func (l *loss) or(other *loss) *loss {
+	if l == nil {
+		return other
+	}
+	return l
+}
+
+func (c *connection) unreachable(l *loss, err error) error {
+	return unavailable(c.name, CauseUnreachable, l, err)
+}
+
+func (c *connection) replaced(err error) error {
+	return connecting(c.name, CauseConnecting, "its connection was replaced", err)
+}
+
+var _ Target = (*connection)(nil)
+
+func (c *connection) Name() string             { return c.name }
+func (c *connection) IsHub() bool              { return false }
+func (c *connection) UID() types.UID           { return c.uid }
+func (c *connection) Client() client.Client    { return c.client }
+func (c *connection) APIReader() client.Reader { return c.reader }
+func (c *connection) Inputs() Inputs           { return c.inputs }
+func (c *connection) String() string           { return clusterString(c.name) }
+
+func (c *connection) Serves(gvk schema.GroupVersionKind) (bool, error) {
+	ok, err := c.mapper.current.Load().has(gvk)
+	if err != nil {
+		return false, fmt.Errorf("look up %s on %s: %w", gvk.Kind, c, err)
+	}
+	return ok, nil
+}
+
+func (c *connection) ServiceProxy(ctx context.Context, req ServiceRequest) (ServiceResponse, error) {
+	return serviceProxy(ctx, c, c.http, c.reg.Server, req)
+}
+
+// APIServerCIDRs answers the networks that t's API servers reach pods from, if its registration says so.
+func APIServerCIDRs(t Target) []string {
+	c, ok := t.(*connection)
+	if !ok {
+		return nil
+	}
+	out := make([]string, 0, len(c.reg.APIServerCIDRs))
+	for _, prefix := range c.reg.APIServerCIDRs {
+		out = append(out, prefix.String())
+	}
+	return slices.Clip(out)
+}

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clusters
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+)
+
+type hubObject = client.Object
+
+// newHubCache makes a small cache of one namespace of the hub, beside the manager's.
+func newHubCache(hub cluster.Cluster, namespace string, selector labels.Selector) (cache.Cache, error) {
+	c, err := cache.New(hub.GetConfig(), cache.Options{
+		HTTPClient: hub.GetHTTPClient(), Scheme: hub.GetScheme(), Mapper: hub.GetRESTMapper(),
+		DefaultNamespaces:           map[string]cache.Config{namespace: {LabelSelector: selector}},
+		DefaultTransform:            cache.TransformStripManagedFields(),
+		ReaderFailOnMissingInformer: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cache of namespace %s on the hub: %w", namespace, err)
+	}
+	return c, nil
+}
+
+// runCache starts c, runs f once it is started, and returns when f has returned and c has ended.
+func runCache(ctx context.Context, c cache.Cache, f func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- c.Start(ctx) }()
+	defer func() {
+		cancel()
+		<-done
+	}()
+	if !c.WaitForCacheSync(ctx) {
+		return ctx.Err()
+	}
+	return f(ctx)
+}

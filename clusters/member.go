@@ -1,0 +1,303 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clusters
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// phase is where a member stands. Its values are the reasons of the condition Connected.
+type phase string
+
+const (
+	phaseConnecting   phase = "Connecting"
+	phaseConnected    phase = "Connected"
+	phaseUnreachable  phase = "Unreachable"
+	phaseUnauthorized phase = "Unauthorized"
+	phaseSyncFailed   phase = "CacheSyncFailed"
+)
+
+// state is what a member knows of its cluster. It is never changed after it was published.
+type state struct {
+	phase phase
+	// since is when the phase began.
+	since time.Time
+	// cause words what is wrong, in words that stay the same while it is.
+	cause string
+	// conn is set exactly while the phase is phaseConnected.
+	conn *connection
+	// tried says that the first attempt to connect has ended, one way or the other.
+	tried bool
+}
+
+// member is one registered cluster. Its goroutine alone changes its state; the registration is handed to it.
+type member struct {
+	name     string
+	registry *Registry
+	born     time.Time
+	reg      atomic.Pointer[admitted]
+	st       atomic.Pointer[state]
+	wake     chan struct{}
+	stop     context.CancelFunc
+	done     chan struct{}
+	// before is closed when an earlier member of the same name has ended: its metrics and its connection are not to be
+	// mixed up with ours.
+	before <-chan struct{}
+
+	mu      sync.Mutex // guards attempt; never held across a call
+	attempt context.CancelFunc
+
+	// retiring counts the connections that are being closed.
+	retiring sync.WaitGroup
+
+	// What follows belongs to the member's goroutine.
+	retry     *backoff
+	rebuild   *backoff
+	rebuildAt time.Time
+	stale     bool
+	failures  int
+	probes    int
+	lastProbe time.Time // when the last probe that counts began
+	lastTry   time.Time // when any probe began
+	connects  int
+	why       string // why the next connection is made
+}
+
+func newMember(r *Registry, name string, a *admitted, before <-chan struct{}) *member {
+	m := &member{
+		name: name, registry: r, born: time.Now(), wake: make(chan struct{}, 1), done: make(chan struct{}), before: before,
+		retry: newBackoff(r.opts.RetryMin, r.opts.RetryMax), rebuild: newBackoff(r.opts.ProbeInterval, 30*r.opts.ProbeInterval),
+	}
+	m.reg.Store(a)
+	m.st.Store(&state{phase: phaseConnecting, since: m.born})
+	return m
+}
+
+// update hands the member another registration. An attempt to connect by the old one is not waited for.
+func (m *member) update(a *admitted) {
+	old := m.reg.Swap(a)
+	if old.reg == nil || a.reg == nil || !old.reg.sameConnection(a.reg) || old.reg.Token != a.reg.Token {
+		m.mu.Lock()
+		if m.attempt != nil {
+			m.attempt()
+		}
+		m.mu.Unlock()
+	}
+	poke(m.wake)
+}
+
+// run is the member's goroutine.
+func (m *member) run(ctx context.Context) {
+	defer close(m.done)
+	if m.before != nil {
+		<-m.before
+	}
+	grace := time.AfterFunc(m.registry.opts.ConnectGrace, m.moved)
+	defer grace.Stop()
+	defer func() {
+		m.retire(m.st.Load().conn, 0)
+		m.retiring.Wait()
+	}()
+	for ctx.Err() == nil {
+		a, st := m.reg.Load(), m.st.Load()
+		switch {
+		case a.refused != nil:
+			if st.conn != nil || st.phase != phaseConnecting {
+				m.publish(state{phase: phaseConnecting, tried: true})
+				m.retire(st.conn, 0)
+			}
+			m.wait(ctx, time.Hour)
+		case st.conn == nil, !st.conn.reg.sameConnection(a.reg), m.stale:
+			m.connect(ctx, a.reg)
+		default:
+			m.watch(ctx, st.conn)
+		}
+	}
+}
+
+// young tells whether the grace that a first attempt to connect gets is not over yet.
+func (m *member) young() bool { return time.Since(m.born) < m.registry.opts.ConnectGrace }
+
+// starting tells whether nothing is known of the cluster yet and it is too early to say so.
+func (m *member) starting() bool {
+	return m.reg.Load().refused == nil && !m.st.Load().tried && m.young()
+}
+
+func (m *member) wait(ctx context.Context, d time.Duration) bool { return wait(ctx, d, m.wake) }
+
+// connect makes one attempt, and waits before the next one if it failed. The connection there is serves on until the new
+// one has taken its place.
+func (m *member) connect(ctx context.Context, reg *Registration) {
+	started := time.Now()
+	old := m.st.Load().conn
+	attempt, cancel := context.WithCancel(ctx)
+	m.mu.Lock()
+	m.attempt = cancel
+	m.mu.Unlock()
+	defer cancel()
+	if now := m.reg.Load(); now.reg == nil || !now.reg.sameConnection(reg) {
+		return // it changed before update could have seen the attempt
+	}
+	conn, err := connect(attempt, ctx, m.name, reg, &m.registry.opts, connectionHooks{
+		emit:     m.registry.bus.object,
+		kick:     func() { poke(m.wake) },
+		changed:  m.moved,
+		observed: func(verb, code string) { m.registry.metrics.request(m.name, verb, code) },
+	})
+	switch {
+	case err == nil:
+		m.connected(conn, old)
+	case attempt.Err() != nil:
+		// The registration changed under the attempt, or everything ends.
+	case old != nil && m.stale && old.reg.sameConnection(reg) && !isUnauthorized(err):
+		// The cluster answers, and only its caches cannot be renewed: what there is serves on, until a probe fails too.
+		m.stale = false
+		m.rebuildAt = time.Now().Add(m.rebuild.next())
+		m.registry.log(m.name).Error(err, "Renewing the caches failed")
+	default:
+		m.failed(err, old)
+		m.wait(ctx, time.Until(started.Add(m.retry.next())))
+	}
+}
+
+func (m *member) connected(conn, old *connection) {
+	if m.connects > 0 {
+		m.registry.metrics.reconnected(m.name, m.why)
+	}
+	m.connects++
+	m.why = "Changed"
+	m.retry.reset()
+	m.failures, m.probes, m.stale = 0, 0, false
+	m.lastProbe = time.Now()
+	m.publish(state{phase: phaseConnected, conn: conn, tried: true})
+	m.retire(old, m.registry.opts.CallTimeout)
+}
+
+func (m *member) failed(err error, old *connection) {
+	next := state{phase: phaseUnreachable, cause: describe(err), tried: true}
+	switch {
+	case isUnauthorized(err):
+		next.phase = phaseUnauthorized
+	case errors.Is(err, errSync):
+		next.phase = phaseSyncFailed
+	}
+	m.lose(next, old)
+	m.registry.log(m.name).Info("Connecting failed", "reason", next.phase, "cause", next.cause)
+}
+
+// lose publishes that the cluster does not serve and ends its connection. Its caches go with it: they would be stale when
+// it returns, and nothing would hurry their watches to resume.
+func (m *member) lose(next state, conn *connection) {
+	m.why, m.stale = string(next.phase), false
+	m.publish(next)
+	m.retire(conn, 0)
+}
+
+// retire ends a connection aside, for it may wait for calls that run.
+func (m *member) retire(conn *connection, grace time.Duration) {
+	if conn != nil {
+		m.retiring.Go(func() { conn.close(grace) })
+	}
+}
+
+// watch waits for the next probe, or for something to be done sooner, and does it.
+func (m *member) watch(ctx context.Context, conn *connection) {
+	t := m.registry.opts.Timing
+	due := m.lastProbe.Add(t.ProbeInterval)
+	if !m.wait(ctx, time.Until(due)) {
+		return
+	}
+	a := m.reg.Load()
+	if a.refused != nil || !conn.reg.sameConnection(a.reg) {
+		return
+	}
+	if token := a.reg.Token; token != *conn.rt.token.Load() {
+		conn.rt.token.Store(&token)
+	}
+	scheduled := !time.Now().Before(due)
+	if soonest := m.lastTry.Add(t.ProbeInterval / 10); !scheduled && time.Now().Before(soonest) {
+		// Calls that fail ask for a probe each; the cluster is not to be hammered for it.
+		timer := time.NewTimer(time.Until(soonest))
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+	}
+	m.probe(ctx, conn, scheduled)
+}
+
+// probe asks the cluster whether it serves. Only scheduled probes count as failures: how soon a cluster is given up must
+// not depend on how many calls fail meanwhile.
+func (m *member) probe(ctx context.Context, conn *connection, scheduled bool) {
+	began := time.Now()
+	m.lastTry = began
+	err := conn.probe(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	if scheduled || err == nil {
+		m.lastProbe = began
+	}
+	m.registry.metrics.probed(m.name, time.Since(began))
+	switch {
+	case err == nil:
+		m.failures = 0
+		m.serves(conn)
+	case isUnauthorized(err):
+		m.retry.reset()
+		m.lose(state{phase: phaseUnauthorized, cause: describe(err), tried: true}, conn)
+	case scheduled:
+		m.failures++
+		conn.noteLoss(err, errors.Is(err, errDeadline))
+		if m.failures >= m.registry.opts.ProbeFailures {
+			m.lose(state{phase: phaseUnreachable, cause: describe(err), tried: true}, conn)
+		}
+	}
+}
+
+// serves does what a good probe is the occasion for.
+func (m *member) serves(conn *connection) {
+	if l := conn.lost.Swap(nil); l != nil {
+		m.moved()
+	}
+	m.probes++
+	broken := conn.informers.health.broken()
+	if broken || conn.wantDiscovery.Swap(false) || m.probes%m.registry.opts.DiscoverEvery == 0 {
+		if err := conn.rediscover(); err != nil {
+			m.registry.log(m.name).Error(err, "Looking up what the cluster serves failed")
+		}
+		conn.inputs.expire(time.Now())
+	}
+	// A watch that cannot resume although the cluster answers waits in its reflector's back-off, for half a minute if it
+	// comes to that. New caches are there at once.
+	if broken && conn.informers.health.broken() && time.Now().After(m.rebuildAt) {
+		m.stale, m.why = true, "CachesStale"
+	} else if !broken {
+		m.rebuild.reset()
+	}
+	m.registry.mirror.enqueue(m.name)
+}
+
+// publish makes the next state visible and tells everybody whom it concerns.
+func (m *member) publish(next state) {
+	old := m.st.Load()
+	next.since = time.Now()
+	if next.phase == old.phase && old.tried == next.tried {
+		next.since = old.since
+	}
+	m.st.Store(&next)
+	m.registry.announce(m, old, &next)
+}
+
+// moved tells that Resolve, or the Target it answers, may say something else than before.
+func (m *member) moved() {
+	m.registry.bus.changedCluster(m.name)
+	m.registry.mirror.enqueue(m.name)
+}

@@ -1,0 +1,256 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clusters
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+)
+
+var (
+	errClosed       = errors.New("the connection was closed")
+	errLocalAddress = errors.New("the host resolves to a loopback or link-local address, which is refused")
+	errOtherHost    = errors.New("the cluster redirected to another host")
+)
+
+// transportError marks an error of the connection, as opposed to an answer of the API server or the end of the caller's
+// own context.
+type transportError struct{ err error }
+
+func (e *transportError) Error() string { return e.err.Error() }
+func (e *transportError) Unwrap() error { return e.err }
+
+// transport is how one connection speaks to its cluster. It owns its sockets: nothing is shared with another connection,
+// so that closing one is complete and a socket that hangs is not met again by the next.
+type transport struct {
+	base *http.Transport
+	host string
+	// token is read for every request, so that a new one serves the running watches too.
+	token atomic.Pointer[string]
+	// life ends every call when the connection is closed.
+	life                      context.Context
+	callTimeout, watchTimeout time.Duration
+	// observed is told of every answer: the verb and the status code, or "error".
+	observed func(verb, code string)
+
+	mu    sync.Mutex // guards conns; never held across I/O
+	conns map[net.Conn]struct{}
+}
+
+func newTransport(life context.Context, reg *Registration, t Timing, allowLocal bool, observed func(verb, code string)) (*transport, error) {
+	tr := &transport{
+		host: reg.Server.Host, life: life, callTimeout: t.CallTimeout, watchTimeout: t.WatchTimeout,
+		observed: observed, conns: map[net.Conn]struct{}{},
+	}
+	tr.token.Store(&reg.Token)
+	tlsConfig := &tls.Config{
+		MinVersion: tls.VersionTLS12, ServerName: reg.ServerName,
+		InsecureSkipVerify: reg.Insecure, //nolint:gosec // only where the operator was started to admit it
+	}
+	if len(reg.CA) > 0 {
+		tlsConfig.RootCAs = x509.NewCertPool()
+		tlsConfig.RootCAs.AppendCertsFromPEM(reg.CA)
+	}
+	if len(reg.Cert) > 0 {
+		pair, err := tls.X509KeyPair(reg.Cert, reg.Key)
+		if err != nil {
+			return nil, errors.New("the client certificate and its key do not fit")
+		}
+		tlsConfig.Certificates = []tls.Certificate{pair}
+	}
+	tr.base = &http.Transport{
+		TLSClientConfig: tlsConfig, TLSHandshakeTimeout: t.CallTimeout, MaxIdleConnsPerHost: 8,
+		DialContext: tr.dialer(reg, t.CallTimeout, allowLocal),
+	}
+	if reg.Proxy != nil {
+		tr.base.Proxy = http.ProxyURL(reg.Proxy)
+	}
+	utilnet.SetTransportDefaults(tr.base)
+	return tr, nil
+}
+
+// dialer checks the address that a registered name resolves to. A proxy of the operator's own environment is not the
+// registration's, and is not checked.
+func (t *transport) dialer(reg *Registration, timeout time.Duration, allowLocal bool) func(context.Context, string, string) (net.Conn, error) {
+	registered := map[string]bool{dialAddress(reg.Server): true}
+	if reg.Proxy != nil {
+		registered[dialAddress(reg.Proxy)] = true
+	}
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		d := &net.Dialer{Timeout: timeout, KeepAlive: 15 * time.Second}
+		if !allowLocal && registered[addr] {
+			d.ControlContext = func(_ context.Context, _, resolved string, _ syscall.RawConn) error {
+				if to, err := netip.ParseAddrPort(resolved); err != nil || isLocalAddr(to.Addr()) {
+					return errLocalAddress
+				}
+				return nil
+			}
+		}
+		conn, err := d.DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return t.track(conn)
+	}
+}
+
+// dialAddress is the host and port that an http.Transport dials for an address.
+func dialAddress(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
+	}
+	if port == "" {
+		port = "1080"
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+type trackedConn struct {
+	net.Conn
+	once   sync.Once
+	forget func()
+}
+
+func (c *trackedConn) Close() error {
+	c.once.Do(c.forget)
+	return c.Conn.Close()
+}
+
+func (t *transport) track(conn net.Conn) (net.Conn, error) {
+	tracked := &trackedConn{Conn: conn}
+	tracked.forget = func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.conns, tracked)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.conns == nil {
+		_ = conn.Close() // nobody reads it yet
+		return nil, errClosed
+	}
+	t.conns[tracked] = struct{}{}
+	return tracked, nil
+}
+
+// close ends every socket. Calls that still run fail; the connection has drained them before.
+func (t *transport) close() {
+	t.base.CloseIdleConnections()
+	t.mu.Lock()
+	conns := t.conns
+	t.conns = nil
+	t.mu.Unlock()
+	for conn := range conns {
+		_ = conn.Close() // there is nothing to be done about it
+	}
+}
+
+// RoundTrip bounds a call as a whole, and a watch until its response headers are there: a limit on the client would cut
+// every watch. The timer lives until the body is closed.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Host != t.host {
+		// The token must not follow a redirect.
+		if req.Body != nil {
+			_ = req.Body.Close()
+		}
+		return nil, &transportError{errOtherHost}
+	}
+	parent := req.Context()
+	ctx, cancel := context.WithCancelCause(parent)
+	unlink := context.AfterFunc(t.life, func() { cancel(errClosed) })
+	watch := isWatch(req)
+	limit := t.callTimeout
+	if watch {
+		limit = t.watchTimeout
+	}
+	timer := time.AfterFunc(limit, func() { cancel(errDeadline) })
+	end := func() {
+		timer.Stop()
+		unlink()
+		cancel(nil)
+	}
+
+	req = utilnet.CloneRequest(req.WithContext(ctx))
+	if token := *t.token.Load(); token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := t.base.RoundTrip(req)
+	if err != nil {
+		err = connectionError(parent, ctx, err)
+		end()
+		t.observe(req, watch, "error")
+		return nil, err
+	}
+	t.observe(req, watch, strconv.Itoa(resp.StatusCode))
+	if watch {
+		timer.Stop()
+	}
+	resp.Body = &boundedBody{ReadCloser: resp.Body, parent: parent, ctx: ctx, end: end}
+	return resp, nil
+}
+
+func (t *transport) observe(req *http.Request, watch bool, code string) {
+	if t.observed == nil {
+		return
+	}
+	verb := req.Method
+	if watch {
+		verb = "WATCH"
+	}
+	t.observed(verb, code)
+}
+
+// WrappedRoundTripper lets helpers of apimachinery find the http.Transport.
+func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.base }
+
+func isWatch(req *http.Request) bool {
+	w := req.URL.Query().Get("watch")
+	return w == "true" || w == "1"
+}
+
+// connectionError marks err, unless it is the caller who gave up.
+func connectionError(parent, ctx context.Context, err error) error {
+	switch {
+	case parent.Err() != nil && !errors.Is(context.Cause(parent), errDeadline):
+		return err
+	case ctx.Err() != nil:
+		return &transportError{fmt.Errorf("%w: %w", context.Cause(ctx), err)}
+	}
+	return &transportError{err}
+}
+
+type boundedBody struct {
+	io.ReadCloser
+	parent, ctx context.Context
+	end         func()
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = connectionError(b.parent, b.ctx, err)
+	}
+	return n, err
+}
+
+func (b *boundedBody) Close() error {
+	defer b.end()
+	return b.ReadCloser.Close()
+}
