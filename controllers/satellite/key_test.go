@@ -17,6 +17,13 @@ import (
 
 const cephKey = "AQBzm0VoQ2x9JBAAeT1n6hV4cRk8yL2oWq5dXg=="
 
+func cephSecret(namespace string) *corev1.Secret {
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "ceph"},
+		Data:       map[string][]byte{keySecretKey: []byte(cephKey)},
+	}
+}
+
 func TestTheKeySecretDecidesAboutAnRBDBackend(t *testing.T) {
 	f := newFixture(t)
 	b := rbdBackend(f.namespace)
@@ -66,10 +73,7 @@ func TestAFailedReadIsNoAnswerAboutCredentials(t *testing.T) {
 	f := newFixture(t)
 	b := rbdBackend(f.namespace)
 	must(t, api.Create(f.ctx, b))
-	must(t, api.Create(f.ctx, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "ceph"},
-		Data:       map[string][]byte{keySecretKey: []byte(cephKey)},
-	}))
+	must(t, api.Create(f.ctx, cephSecret(f.namespace)))
 	f.mustPass(b)
 	f.expect(b, v1alpha1.ConditionCredentialsReady, "True/"+v1alpha1.ReasonCredentialsAvailable)
 
