@@ -25,7 +25,7 @@ func (r *Reconciler) reconcileBackupService(ctx context.Context, p *Pass) (ctrl.
 	name := render.BackupName(p.Cinder.Name)
 	if p.Facts.Backup == nil {
 		gone := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: p.Cinder.Namespace}}
-		if err := remove(ctx, p, gone, metav1.DeletePropagationBackground); err != nil {
+		if err := remove(ctx, p, gone); err != nil {
 			return ctrl.Result{}, err
 		}
 		p.setTrue(typ, v1alpha1.ReasonBackupNotConfigured, "no backup target is rendered, so no backup service runs")

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 
+	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
@@ -65,7 +66,7 @@ func (r *Reconciler) syncDatabase(ctx context.Context, p *Pass) (ctrl.Result, er
 	if outcome == jobFailed {
 		p.setFalse(typ, v1alpha1.ReasonDBSyncFailed, "Job %s failed (%s); delete it to retry once the cause is understood", job.Name, message)
 		if tell {
-			p.warning(EventDBSyncFailed, "Job %s failed: %s", job.Name, message)
+			r.tellNow(p, corev1.EventTypeWarning, EventDBSyncFailed, "Job %s failed: %s", job.Name, message)
 		}
 		return wait, nil
 	}
@@ -73,7 +74,7 @@ func (r *Reconciler) syncDatabase(ctx context.Context, p *Pass) (ctrl.Result, er
 	p.Facts.InstalledRelease = p.Cinder.Status.InstalledRelease
 	p.setTrue(typ, v1alpha1.ReasonDatabaseSynced, fmt.Sprintf("the schema is at release %s", p.Facts.InstalledRelease))
 	if tell {
-		p.normal(EventDatabaseSynced, "Job %s brought the schema to release %s", job.Name, p.Facts.InstalledRelease)
+		r.tellNow(p, corev1.EventTypeNormal, EventDatabaseSynced, "Job %s brought the schema to release %s", job.Name, p.Facts.InstalledRelease)
 	}
 	return ctrl.Result{}, nil
 }
@@ -88,7 +89,7 @@ func releaseMismatch(image v1alpha1.ImageSpec, release string) string {
 		return ""
 	}
 	m := releaseTag.FindStringSubmatch(image.Tag)
-	if m == nil || m[1] == release {
+	if len(m) < 2 || m[1] == release {
 		return ""
 	}
 	return fmt.Sprintf("spec.image.tag %q is of release %s, spec.openStackRelease says %s: set both to one release", image.Tag, m[1], release)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
@@ -53,7 +54,7 @@ func (r *Reconciler) reportDBPurge(p *Pass, run *batchv1.Job, tell bool) {
 		failed = outcome == jobFailed
 	}
 	if failed && tell {
-		p.warning(EventDBPurgeJobFailed, "Job %s failed: %s", run.Name, message)
+		r.tellNow(p, corev1.EventTypeWarning, EventDBPurgeJobFailed, "Job %s failed: %s", run.Name, message)
 	}
 	switch {
 	case settings.Suspend:

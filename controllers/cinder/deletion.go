@@ -22,9 +22,9 @@ import (
 )
 
 // reconcileDelete takes a deleted Cinder's children down and lets go of it. The
-// last result tells that the finalizers are gone, after which there is no status
+// first result tells that the finalizers are gone, after which there is no status
 // left to write.
-func (r *Reconciler) reconcileDelete(ctx context.Context, p *Pass, resolveErr error) (res ctrl.Result, err error, released bool) {
+func (r *Reconciler) reconcileDelete(ctx context.Context, p *Pass, resolveErr error) (released bool, res ctrl.Result, err error) {
 	if resolveErr != nil {
 		return r.holdOrAbandon(ctx, p, resolveErr)
 	}
@@ -32,22 +32,22 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, p *Pass, resolveErr er
 		// On the hub the owner references do this.
 		scope, err := r.Projector.Scope(p.Target, p.Cinder)
 		if err != nil {
-			return ctrl.Result{}, err, false
+			return false, ctrl.Result{}, err
 		}
 		// What the sweep leaves waits for finalizers that are not ours, as it
 		// would after a cascade on the hub.
 		if _, err := scope.Sweep(ctx); err != nil {
 			if res, handled := r.onStepError(p, "", err); handled {
-				return res, nil, false
+				return false, res, nil
 			}
-			return ctrl.Result{}, fmt.Errorf("sweep the children of Cinder %s/%s on %s: %w", p.Cinder.Namespace, p.Cinder.Name, p.Target, err), false
+			return false, ctrl.Result{}, fmt.Errorf("sweep the children of Cinder %s/%s on %s: %w", p.Cinder.Namespace, p.Cinder.Name, p.Target, err)
 		}
 	}
 	if err := r.release(ctx, p.Cinder); err != nil {
-		return ctrl.Result{}, err, false
+		return false, ctrl.Result{}, err
 	}
 	record(r.Recorder, p.Cinder, corev1.EventTypeNormal, EventDatabaseFinalized, databaseFinalizedNote(p.Cinder))
-	return ctrl.Result{}, nil, true
+	return true, ctrl.Result{}, nil
 }
 
 func databaseFinalizedNote(cr *v1alpha1.Cinder) string {
@@ -60,23 +60,23 @@ func databaseFinalizedNote(cr *v1alpha1.Cinder) string {
 // holdOrAbandon decides about a deleted Cinder whose children cannot be reached.
 // A cluster that is merely lost is waited for, a deregistered one for two
 // windows; the annotation ends either at once.
-func (r *Reconciler) holdOrAbandon(ctx context.Context, p *Pass, resolveErr error) (ctrl.Result, error, bool) {
+func (r *Reconciler) holdOrAbandon(ctx context.Context, p *Pass, resolveErr error) (bool, ctrl.Result, error) {
 	unavailable, ok := clusters.AsUnavailable(resolveErr)
 	if !ok {
-		return ctrl.Result{}, resolveErr, false
+		return false, ctrl.Result{}, resolveErr
 	}
 	abandon, message := r.verdict(p.Cinder, unavailable, r.now())
 	if !abandon {
 		p.setFalse(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonTargetClusterUnavailable, "%s", message)
-		return ctrl.Result{RequeueAfter: r.Intervals.SecretPolling}, nil, false
+		return false, ctrl.Result{RequeueAfter: r.Intervals.SecretPolling}, nil
 	}
 	if err := r.release(ctx, p.Cinder); err != nil {
-		return ctrl.Result{}, err, false
+		return false, ctrl.Result{}, err
 	}
 	note := abandonedNote(p.Cinder, fmt.Sprintf("target cluster %q", unavailable.Cluster))
 	log.FromContext(ctx).Info("children abandoned", "children", childNames(p.Cinder), "namespace", p.Cinder.Namespace, "cluster", unavailable.Cluster)
 	record(r.Recorder, p.Cinder, corev1.EventTypeWarning, EventRemoteChildrenAbandoned, note)
-	return ctrl.Result{}, nil, true
+	return true, ctrl.Result{}, nil
 }
 
 // verdict is the pure part of holdOrAbandon.

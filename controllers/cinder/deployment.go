@@ -5,7 +5,6 @@ package cinder
 
 import (
 	"context"
-	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,11 +12,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
+	"c5c3.io/cinder-operator/internal/render/network"
 	"c5c3.io/cinder-operator/internal/render/workload"
 )
-
-// apiPort is the port of the API Service.
-const apiPort = 8776
 
 // reconcileDeployment ensures the API Deployment, its Service and its
 // PodDisruptionBudget, and waits for the rollout.
@@ -40,19 +37,11 @@ func (r *Reconciler) reconcileDeployment(ctx context.Context, p *Pass) (ctrl.Res
 	if _, err := apply(ctx, p, workload.PDB(p.Cinder)); err != nil {
 		return ctrl.Result{}, err
 	}
-	p.Cinder.Status.Endpoint = endpointOf(p.Cinder)
+	p.Cinder.Status.Endpoint = network.Endpoint(p.Cinder)
 	if state := rolloutOf(live); !state.available {
 		p.setFalse(v1alpha1.ConditionDeploymentReady, v1alpha1.ReasonWaitingForDeployment, "%s", state.message)
 		return ctrl.Result{RequeueAfter: r.Intervals.DeploymentPolling}, nil
 	}
 	p.setTrue(v1alpha1.ConditionDeploymentReady, v1alpha1.ReasonDeploymentReady, "the API is available")
 	return ctrl.Result{}, nil
-}
-
-// endpointOf is where clients reach the API.
-func endpointOf(cr *v1alpha1.Cinder) string {
-	if cr.Spec.Gateway != nil {
-		return fmt.Sprintf("https://%s/", cr.Spec.Gateway.Hostname)
-	}
-	return fmt.Sprintf("http://%s.%s.svc.cluster.local:%d", cr.Name, cr.Namespace, apiPort)
 }

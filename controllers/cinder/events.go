@@ -33,7 +33,7 @@ const (
 	maxNote                          = 1000
 )
 
-// eventBuffer collects the events of one pass. They are given once the pass's
+// eventBuffer collects the warnings of one pass. They are given once the pass's
 // status is stored: a pass whose write is refused is run again and would give
 // them twice.
 type eventBuffer struct {
@@ -41,14 +41,12 @@ type eventBuffer struct {
 	list []bufferedEvent
 }
 
-type bufferedEvent struct {
-	kind, reason, note string
-}
+type bufferedEvent struct{ reason, note string }
 
-func (b *eventBuffer) add(kind, reason, note string) {
+func (b *eventBuffer) add(reason, note string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.list = append(b.list, bufferedEvent{kind, reason, note})
+	b.list = append(b.list, bufferedEvent{reason, note})
 }
 
 func (b *eventBuffer) flush(recorder events.EventRecorder, on runtime.Object) {
@@ -57,7 +55,7 @@ func (b *eventBuffer) flush(recorder events.EventRecorder, on runtime.Object) {
 	b.list = nil
 	b.mu.Unlock()
 	for _, e := range list {
-		record(recorder, on, e.kind, e.reason, e.note)
+		record(recorder, on, corev1.EventTypeWarning, e.reason, e.note)
 	}
 }
 
@@ -65,12 +63,14 @@ func record(recorder events.EventRecorder, on runtime.Object, kind, reason, note
 	recorder.Eventf(on, nil, kind, reason, eventAction, "%s", cutNote(note))
 }
 
-func (p *Pass) normal(reason, format string, args ...any) {
-	p.events.add(corev1.EventTypeNormal, reason, fmt.Sprintf(format, args...))
+// tellNow gives an event that is remembered elsewhere: held back until the
+// status is stored, it would be lost with a write that is refused.
+func (r *Reconciler) tellNow(p *Pass, kind, reason, format string, args ...any) {
+	record(r.Recorder, p.Cinder, kind, reason, fmt.Sprintf(format, args...))
 }
 
 func (p *Pass) warning(reason, format string, args ...any) {
-	p.events.add(corev1.EventTypeWarning, reason, fmt.Sprintf(format, args...))
+	p.events.add(reason, fmt.Sprintf(format, args...))
 }
 
 // changed tells whether a condition differs from what the pass found: only then

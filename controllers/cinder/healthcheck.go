@@ -14,12 +14,13 @@ import (
 	"strings"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
+	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
 	"c5c3.io/cinder-operator/clusters"
+	"c5c3.io/cinder-operator/internal/render"
 )
 
 const (
@@ -62,31 +63,48 @@ func (r *Reconciler) reconcileHealthCheck(ctx context.Context, p *Pass) (ctrl.Re
 	return ctrl.Result{RequeueAfter: left}, nil
 }
 
+// probesDirectly tells whether Service names of the children's cluster resolve
+// for this process.
+func (r *Reconciler) probesDirectly(p *Pass) bool { return p.Target.IsHub() && r.InCluster }
+
 // probe asks once: directly where Service names resolve, else through the API
 // server of the children's cluster.
 func (r *Reconciler) probe(ctx context.Context, p *Pass) (probe, error) {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	probing, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	if p.Target.IsHub() && r.InCluster {
-		url := fmt.Sprintf("http://%s.%s.svc:%d%s", p.Cinder.Name, p.Cinder.Namespace, apiPort, healthPath)
-		return directProbe(ctx, r.http, url), nil
+	if r.probesDirectly(p) {
+		url := fmt.Sprintf("http://%s.%s.svc:%d%s", p.Cinder.Name, p.Cinder.Namespace, render.APIPort, healthPath)
+		return directProbe(probing, r.http, url), nil
 	}
-	resp, err := p.Target.ServiceProxy(ctx, clusters.ServiceRequest{
-		Namespace: p.Cinder.Namespace, Name: p.Cinder.Name, Port: strconv.Itoa(apiPort), Path: healthPath,
+	resp, err := p.Target.ServiceProxy(probing, clusters.ServiceRequest{
+		Namespace: p.Cinder.Namespace, Name: p.Cinder.Name, Port: strconv.Itoa(int(render.APIPort)), Path: healthPath,
 	})
-	switch {
+	switch _, unavailable := clusters.AsUnavailable(err); {
 	case err == nil && resp.FromProxy:
 		return fromProxy(resp), nil
 	case err == nil:
 		return fromStatus(resp.StatusCode), nil
-	case ctx.Err() != nil:
-		// Our own deadline, not the cluster's: the API is what is silent.
-		return probe{v1alpha1.ReasonHealthCheckTimeout, noAnswer}, nil
+	case probing.Err() == nil && unavailable:
+		return probe{}, err
+	case probing.Err() == nil:
+		return fromError(err), nil
 	}
-	if _, unavailable := clusters.AsUnavailable(err); unavailable {
+	// Silence is either the API's or the whole cluster's, and only the former is
+	// news about the API.
+	if err := r.answers(ctx, p); err != nil {
 		return probe{}, err
 	}
-	return fromError(err), nil
+	return probe{v1alpha1.ReasonHealthCheckTimeout, noAnswer}, nil
+}
+
+// answers asks the cluster itself something small.
+func (r *Reconciler) answers(ctx context.Context, p *Pass) error {
+	var svc corev1.Service
+	err := p.Target.APIReader().Get(ctx, client.ObjectKeyFromObject(p.Cinder), &svc)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("get Service %s/%s on %s: %w", p.Cinder.Namespace, p.Cinder.Name, p.Target, err)
+	}
+	return nil
 }
 
 const noAnswer = "the API did not answer on " + healthPath + " in time"
@@ -154,10 +172,10 @@ func fromProxy(resp clusters.ServiceResponse) probe {
 	switch {
 	case has("no endpoints available"):
 		return probe{v1alpha1.ReasonEndpointNotReady, "the API Service has no endpoints"}
+	case has("dial", "connection refused", "no route to host"):
+		return probe{v1alpha1.ReasonConnectionFailed, "the cluster's API server cannot connect to the API"}
 	case has("timeout", "deadline exceeded", "timed out"), resp.StatusCode == http.StatusGatewayTimeout:
 		return probe{v1alpha1.ReasonHealthCheckTimeout, noAnswer}
-	case has("dial", "connection refused", "no route to host", "error trying to reach service"):
-		return probe{v1alpha1.ReasonConnectionFailed, "the cluster's API server cannot reach the API"}
 	}
 	return probe{v1alpha1.ReasonHealthCheckFailed, fmt.Sprintf("the cluster's API server answers %d to the health probe", resp.StatusCode)}
 }

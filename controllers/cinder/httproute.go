@@ -8,16 +8,17 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
 	"c5c3.io/cinder-operator/clusters"
-	"c5c3.io/cinder-operator/internal/render"
+	"c5c3.io/cinder-operator/internal/render/network"
 )
 
-var httpRouteKind = gatewayv1.SchemeGroupVersion.WithKind("HTTPRoute")
+var httpRouteKind = schema.GroupVersionKind{Group: gatewayv1.GroupName, Version: "v1", Kind: "HTTPRoute"}
 
 // reconcileHTTPRoute publishes the API through a Gateway, or withdraws it.
 func (r *Reconciler) reconcileHTTPRoute(ctx context.Context, p *Pass) (ctrl.Result, error) {
@@ -33,7 +34,7 @@ func (r *Reconciler) reconcileHTTPRoute(ctx context.Context, p *Pass) (ctrl.Resu
 	if p.Cinder.Spec.Gateway == nil {
 		if served {
 			gone := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Name: p.Cinder.Name, Namespace: p.Cinder.Namespace}}
-			if err := remove(ctx, p, gone, metav1.DeletePropagationBackground); err != nil {
+			if err := remove(ctx, p, gone); err != nil {
 				return ctrl.Result{}, err
 			}
 		}
@@ -45,7 +46,7 @@ func (r *Reconciler) reconcileHTTPRoute(ctx context.Context, p *Pass) (ctrl.Resu
 		p.setFalse(typ, v1alpha1.ReasonGatewayAPINotInstalled, "spec.gateway is set, but %s does not serve HTTPRoutes", p.Target)
 		return ctrl.Result{}, nil
 	}
-	live, err := apply(ctx, p, renderHTTPRoute(p.Cinder))
+	live, err := apply(ctx, p, network.HTTPRoute(p.Cinder))
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -55,38 +56,6 @@ func (r *Reconciler) reconcileHTTPRoute(ctx context.Context, p *Pass) (ctrl.Resu
 	}
 	p.setTrue(typ, v1alpha1.ReasonHTTPRouteAccepted, "the Gateway accepts the route")
 	return ctrl.Result{}, nil
-}
-
-// renderHTTPRoute routes a host name and a path prefix to the API Service.
-func renderHTTPRoute(cr *v1alpha1.Cinder) *gatewayv1.HTTPRoute {
-	g := cr.Spec.Gateway
-	parent := gatewayv1.ParentReference{Name: gatewayv1.ObjectName(g.ParentRef.Name)}
-	if g.ParentRef.Namespace != "" {
-		parent.Namespace = ptr.To(gatewayv1.Namespace(g.ParentRef.Namespace))
-	}
-	if g.ParentRef.SectionName != "" {
-		parent.SectionName = ptr.To(gatewayv1.SectionName(g.ParentRef.SectionName))
-	}
-	return &gatewayv1.HTTPRoute{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: cr.Name, Namespace: cr.Namespace,
-			Labels: render.Labels(cr.Name, render.ComponentAPI), Annotations: g.Annotations,
-		},
-		Spec: gatewayv1.HTTPRouteSpec{
-			CommonRouteSpec: gatewayv1.CommonRouteSpec{ParentRefs: []gatewayv1.ParentReference{parent}},
-			Hostnames:       []gatewayv1.Hostname{gatewayv1.Hostname(g.Hostname)},
-			Rules: []gatewayv1.HTTPRouteRule{{
-				Matches: []gatewayv1.HTTPRouteMatch{{Path: &gatewayv1.HTTPPathMatch{
-					Type: ptr.To(gatewayv1.PathMatchPathPrefix), Value: ptr.To(g.EffectivePath()),
-				}}},
-				BackendRefs: []gatewayv1.HTTPBackendRef{{BackendRef: gatewayv1.BackendRef{
-					BackendObjectReference: gatewayv1.BackendObjectReference{
-						Name: gatewayv1.ObjectName(cr.Name), Port: ptr.To(gatewayv1.PortNumber(apiPort)),
-					},
-				}}},
-			}},
-		},
-	}
 }
 
 // acceptedBy reads what the route's own parent says of the route as it is now.

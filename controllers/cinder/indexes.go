@@ -31,13 +31,13 @@ func addIndexes(indexer client.FieldIndexer) error {
 		field string
 		fn    client.IndexerFunc
 	}{
-		{&v1alpha1.Cinder{}, IndexSecretRefs, secretsOfCinder},
-		{&v1alpha1.Cinder{}, IndexConfigMapRefs, configMapsOfCinder},
-		{&v1alpha1.Cinder{}, IndexTargetCluster, clusterOfCinder},
-		{&v1alpha1.CinderBackend{}, IndexSecretRefs, secretsOfBackend},
-		{&v1alpha1.CinderBackend{}, IndexCinderRef, parentNameOfBackend},
-		{&v1alpha1.CinderBackupBackend{}, IndexSecretRefs, secretsOfBackupBackend},
-		{&v1alpha1.CinderBackupBackend{}, IndexCinderRef, parentNameOfBackupBackend},
+		{&v1alpha1.Cinder{}, IndexSecretRefs, indexed(secretsOfCinder)},
+		{&v1alpha1.Cinder{}, IndexConfigMapRefs, indexed(configMapsOfCinder)},
+		{&v1alpha1.Cinder{}, IndexTargetCluster, indexed(clusterOfCinder)},
+		{&v1alpha1.CinderBackend{}, IndexSecretRefs, indexed(secretsOfBackend)},
+		{&v1alpha1.CinderBackend{}, IndexCinderRef, indexed(one(parentOfBackend))},
+		{&v1alpha1.CinderBackupBackend{}, IndexSecretRefs, indexed(secretsOfBackupBackend)},
+		{&v1alpha1.CinderBackupBackend{}, IndexCinderRef, indexed(one(parentOfBackupBackend))},
 	} {
 		if err := indexer.IndexField(context.Background(), index.obj, index.field, index.fn); err != nil {
 			return fmt.Errorf("index %T by %s: %w", index.obj, index.field, err)
@@ -47,8 +47,8 @@ func addIndexes(indexer client.FieldIndexer) error {
 }
 
 // secretsOfCinder is the union of the Secrets whose content the operator reads.
-func secretsOfCinder(obj client.Object) []string {
-	spec := &obj.(*v1alpha1.Cinder).Spec
+func secretsOfCinder(o *v1alpha1.Cinder) []string {
+	spec := &o.Spec
 	names := []string{spec.Database.SecretRef.Name}
 	if spec.ServiceUser != nil {
 		names = append(names, spec.ServiceUser.SecretRef.Name)
@@ -59,44 +59,55 @@ func secretsOfCinder(obj client.Object) []string {
 	return distinct(names)
 }
 
-func configMapsOfCinder(obj client.Object) []string {
-	policy := obj.(*v1alpha1.Cinder).Spec.PolicyOverrides
+func configMapsOfCinder(o *v1alpha1.Cinder) []string {
+	policy := o.Spec.PolicyOverrides
 	if policy == nil || policy.ConfigMapRef == nil {
 		return nil
 	}
 	return []string{policy.ConfigMapRef.Name}
 }
 
-func clusterOfCinder(obj client.Object) []string {
-	ref := obj.(*v1alpha1.Cinder).Spec.TargetClusterRef
+func clusterOfCinder(o *v1alpha1.Cinder) []string {
+	ref := o.Spec.TargetClusterRef
 	if ref == nil {
 		return nil
 	}
 	return []string{ref.Name}
 }
 
-func secretsOfBackend(obj client.Object) []string {
-	rbd := obj.(*v1alpha1.CinderBackend).Spec.RBD
+func secretsOfBackend(o *v1alpha1.CinderBackend) []string {
+	rbd := o.Spec.RBD
 	if rbd == nil {
 		return nil
 	}
 	return []string{rbd.KeySecretRef.Name}
 }
 
-func secretsOfBackupBackend(obj client.Object) []string {
-	rbd := obj.(*v1alpha1.CinderBackupBackend).Spec.RBD
+func secretsOfBackupBackend(o *v1alpha1.CinderBackupBackend) []string {
+	rbd := o.Spec.RBD
 	if rbd == nil {
 		return nil
 	}
 	return []string{rbd.KeySecretRef.Name}
 }
 
-func parentNameOfBackend(obj client.Object) []string {
-	return []string{obj.(*v1alpha1.CinderBackend).Spec.CinderRef.Name}
+func parentOfBackend(o *v1alpha1.CinderBackend) string { return o.Spec.CinderRef.Name }
+
+func parentOfBackupBackend(o *v1alpha1.CinderBackupBackend) string { return o.Spec.CinderRef.Name }
+
+// indexed makes an index function of one that knows its kind.
+func indexed[T client.Object](fn func(T) []string) client.IndexerFunc {
+	return func(obj client.Object) []string {
+		o, ok := obj.(T)
+		if !ok {
+			return nil
+		}
+		return fn(o)
+	}
 }
 
-func parentNameOfBackupBackend(obj client.Object) []string {
-	return []string{obj.(*v1alpha1.CinderBackupBackend).Spec.CinderRef.Name}
+func one[T client.Object](fn func(T) string) func(T) []string {
+	return func(o T) []string { return []string{fn(o)} }
 }
 
 func distinct(names []string) []string {

@@ -5,6 +5,7 @@ package cinder
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -96,11 +97,12 @@ func (r *Reconciler) tellOnce(ctx context.Context, p *Pass, suffix, deferred str
 	if err == nil {
 		return true, nil
 	}
-	if _, stale := err.(*staleError); stale {
+	var stale *staleError
+	if errors.As(err, &stale) {
 		return false, err
 	}
 	log.FromContext(ctx).Error(err, "remember a Job", "job", job.Name)
-	p.warning(deferred, "the end of Job %s is told later: %s", job.Name, err)
+	r.tellNow(p, corev1.EventTypeWarning, deferred, "the end of Job %s is told later: %s", job.Name, err)
 	return false, nil
 }
 

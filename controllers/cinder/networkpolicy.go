@@ -11,6 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
+	"c5c3.io/cinder-operator/internal/render/network"
 )
 
 // reconcileNetworkPolicy creates and deletes the NetworkPolicy.
@@ -18,12 +19,26 @@ func (r *Reconciler) reconcileNetworkPolicy(ctx context.Context, p *Pass) (ctrl.
 	typ := v1alpha1.ConditionNetworkPolicyReady
 	if p.Cinder.Spec.NetworkPolicy == nil {
 		gone := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Name: p.Cinder.Name, Namespace: p.Cinder.Namespace}}
-		if err := remove(ctx, p, gone, metav1.DeletePropagationBackground); err != nil {
+		if err := remove(ctx, p, gone); err != nil {
 			return ctrl.Result{}, err
 		}
 		p.setTrue(typ, v1alpha1.ReasonNetworkPolicyNotRequired, "spec.networkPolicy is not set")
 		return ctrl.Result{}, nil
 	}
-	p.notSupported(typ, "spec.networkPolicy")
+	if !r.probesDirectly(p) {
+		// The health probe comes from the cluster's own API servers, whose
+		// addresses the policy would have to admit.
+		p.notSupported(typ, "spec.networkPolicy of children that are probed through an API server")
+		return ctrl.Result{}, nil
+	}
+	policy, err := network.Policy(p.Cinder, p.Facts.Facts, network.Peers{OperatorNamespace: r.OperatorNamespace})
+	if err != nil {
+		// Nothing is written: an empty list of sources must not be taken for all.
+		return ctrl.Result{}, err
+	}
+	if _, err := apply(ctx, p, policy); err != nil {
+		return ctrl.Result{}, err
+	}
+	p.setTrue(typ, v1alpha1.ReasonNetworkPolicyReady, "the NetworkPolicy is in place")
 	return ctrl.Result{}, nil
 }

@@ -67,7 +67,11 @@ func (p *Pass) Fork() *Pass {
 }
 
 func conditionsOf(obj client.Object) *[]metav1.Condition {
-	return &obj.(*v1alpha1.Cinder).Status.Conditions
+	cr, ok := obj.(*v1alpha1.Cinder)
+	if !ok {
+		return &[]metav1.Condition{}
+	}
+	return &cr.Status.Conditions
 }
 
 func (p *Pass) setTrue(typ, reason, message string) {
@@ -111,13 +115,10 @@ func (p *Pass) landed() {
 
 // remove deletes a child that the cache knows. Asking the cache first keeps a
 // steady pass from reading live what is not there.
-func remove(ctx context.Context, p *Pass, obj client.Object, propagation metav1.DeletionPropagation) error {
-	switch err := p.Scope.Get(ctx, obj.GetName(), obj); {
-	case client.IgnoreNotFound(err) != nil:
-		return err
-	case err != nil:
-		return nil
+func remove(ctx context.Context, p *Pass, obj client.Object) error {
+	err := p.Scope.Get(ctx, obj.GetName(), obj)
+	if err == nil {
+		_, err = p.Scope.Delete(ctx, obj, metav1.DeletePropagationBackground)
 	}
-	_, err := p.Scope.Delete(ctx, obj, propagation)
-	return err
+	return client.IgnoreNotFound(err)
 }

@@ -20,6 +20,7 @@ import (
 	"c5c3.io/cinder-operator/api/v1alpha1"
 	"c5c3.io/cinder-operator/clusters"
 	"c5c3.io/cinder-operator/controllers/pipeline"
+	"c5c3.io/cinder-operator/projection"
 )
 
 // Reconcile runs one pass over one Cinder.
@@ -46,7 +47,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	p := &Pass{Cinder: cr, Target: target, stored: slices.Clone(cr.Status.Conditions), events: &eventBuffer{}}
 	p.Facts.PullPolicy = r.DefaultImagePullPolicy
 	if !cr.DeletionTimestamp.IsZero() {
-		res, err, released := r.reconcileDelete(ctx, p, err)
+		released, res, err := r.reconcileDelete(ctx, p, err)
 		if released {
 			return res, err
 		}
@@ -167,11 +168,24 @@ func heldBy(cr *v1alpha1.Cinder) []string {
 	return ours
 }
 
+// waitsForWorkload are the steps whose child may still be on its way out.
+var waitsForWorkload = map[string]struct{ condition, reason string }{
+	stepScheduler:      {v1alpha1.ConditionSchedulerReady, v1alpha1.ReasonWaitingForScheduler},
+	stepVolumeServices: {v1alpha1.ConditionVolumeServicesReady, v1alpha1.ReasonWaitingForVolumeServices},
+	stepBackupService:  {v1alpha1.ConditionBackupServiceReady, v1alpha1.ReasonWaitingForBackupService},
+	stepDeployment:     {v1alpha1.ConditionDeploymentReady, v1alpha1.ReasonWaitingForDeployment},
+}
+
 // onStepError is asked of every step's error, and of the resolution's.
-func (r *Reconciler) onStepError(p *Pass, _ string, err error) (ctrl.Result, bool) {
+func (r *Reconciler) onStepError(p *Pass, step string, err error) (ctrl.Result, bool) {
 	var stale *staleError
 	if errors.As(err, &stale) {
 		return ctrl.Result{RequeueAfter: r.Intervals.NextPass}, true
+	}
+	if w, ok := waitsForWorkload[step]; ok && errors.Is(err, projection.ErrTerminating) {
+		// A workload that came back before its predecessor was gone.
+		p.setFalse(w.condition, w.reason, "%s", err)
+		return ctrl.Result{RequeueAfter: r.Intervals.DeploymentPolling}, true
 	}
 	unavailable, ok := clusters.AsUnavailable(err)
 	if !ok {

@@ -73,7 +73,7 @@ func (r *Reconciler) reconcileServiceUser(ctx context.Context, p *Pass) (ctrl.Re
 	name := render.ServiceUserName(p.Cinder.Name)
 	user := p.Cinder.Spec.EffectiveServiceUser()
 	if user == nil {
-		return ctrl.Result{}, remove(ctx, p, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: p.Cinder.Namespace}}, metav1.DeletePropagationBackground)
+		return ctrl.Result{}, remove(ctx, p, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: p.Cinder.Namespace}})
 	}
 	secret, message, err := r.credentials(ctx, p, user.SecretRef.Name, user.SecretRef.Key)
 	if err != nil {

@@ -29,20 +29,16 @@ func request(namespace, name string) reconcile.Request {
 
 // mapToParents watches a satellite kind. It takes every event, status flips and
 // deletion timestamps included: those are the signals.
-func mapToParents(parent func(client.Object) string) mchandler.TypedEventHandlerFunc[client.Object, mcreconcile.Request] {
+func mapToParents[T client.Object](parent func(T) string) mchandler.TypedEventHandlerFunc[client.Object, mcreconcile.Request] {
 	return func(multicluster.ClusterName, cluster.Cluster) handler.TypedEventHandler[client.Object, mcreconcile.Request] {
 		return handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, obj client.Object) []mcreconcile.Request {
-			return []mcreconcile.Request{{Request: request(obj.GetNamespace(), parent(obj))}}
+			o, ok := obj.(T)
+			if !ok {
+				return nil
+			}
+			return []mcreconcile.Request{{Request: request(o.GetNamespace(), parent(o))}}
 		})
 	}
-}
-
-func parentOfBackend(obj client.Object) string {
-	return obj.(*v1alpha1.CinderBackend).Spec.CinderRef.Name
-}
-
-func parentOfBackupBackend(obj client.Object) string {
-	return obj.(*v1alpha1.CinderBackupBackend).Spec.CinderRef.Name
 }
 
 // cindersOfCluster maps a change of a cluster to every Cinder that names it; the
