@@ -74,51 +74,53 @@ func overtaken(err error) bool {
 	})
 }
 
-// applyOnce reads, judges and writes. It reads live where the cache is blind to
-// the object, or when told to.
+// applyOnce reads, judges and writes.
 func (s *Scope) applyOnce(ctx context.Context, in *intent, live bool) (client.Object, error) {
-	var current client.Object
-	if !live {
-		obj := in.like()
-		found, err := s.readCached(ctx, in.ref, obj)
-		if err != nil {
-			return nil, err
-		}
-		if found && s.oursByLabels(obj) {
-			current = obj
-		}
-	}
-	if current == nil {
-		obj := in.like()
-		found, err := s.readLive(ctx, in.ref, obj)
-		if err != nil {
-			return nil, err
-		}
-		if !found {
-			return s.create(ctx, in)
-		}
-		v := s.judge(in.ref, obj)
-		if !v.ours {
-			return nil, s.foreign(in.ref, v.owner)
-		}
-		current = obj
-		if v.takeover && obj.GetDeletionTimestamp() == nil {
-			if current, err = s.takeover(ctx, in, obj); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if owner, foreign := s.foreignController(current); foreign {
-		return nil, s.foreign(in.ref, owner)
-	}
-	if current.GetDeletionTimestamp() != nil {
+	current, adopt, err := s.observe(ctx, in, live)
+	switch {
+	case err != nil:
+		return nil, err
+	case current == nil:
+		return s.create(ctx, in)
+	case current.GetDeletionTimestamp() != nil:
 		return nil, s.terminating(in.ref, current)
+	case adopt:
+		if current, err = s.takeover(ctx, in, current); err != nil {
+			return nil, err
+		}
+		return s.update(ctx, in, current)
 	}
-	last, known := s.p.keys.get(s.key(in.ref))
-	if known && s.unchanged(in, last, current) {
+	if last, known := s.p.keys.get(s.key(in.ref)); known && s.unchanged(in, last, current) {
 		return current, nil
 	}
 	return s.update(ctx, in, current)
+}
+
+// observe finds the object of ours that the intent is about, or none, and tells
+// whether it has to be adopted first. It reads live where the cache is blind to
+// the object, or when told to, and fails for an object that is not ours.
+func (s *Scope) observe(ctx context.Context, in *intent, live bool) (current client.Object, adopt bool, err error) {
+	obj, found := in.like(), false
+	if !live {
+		if found, err = s.readCached(ctx, in.ref, obj); err != nil {
+			return nil, false, err
+		}
+	}
+	if !found || !s.oursByLabels(obj) {
+		obj = in.like()
+		if found, err = s.readLive(ctx, in.ref, obj); err != nil || !found {
+			return nil, false, err
+		}
+		v := s.judge(in.ref, obj)
+		if !v.ours {
+			return nil, false, s.foreign(in.ref, v.owner)
+		}
+		adopt = v.takeover
+	}
+	if owner, foreign := s.foreignController(obj); foreign {
+		return nil, false, s.foreign(in.ref, owner)
+	}
+	return obj, adopt, nil
 }
 
 // create makes the first apply without force: if the name was taken since it

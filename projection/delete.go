@@ -24,7 +24,7 @@ func (s *Scope) Delete(ctx context.Context, obj client.Object, propagation metav
 	if err != nil {
 		return false, err
 	}
-	live := emptyLike(obj)
+	live := metadataOf(ref)
 	there, err := s.readLive(ctx, ref, live)
 	switch {
 	case meta.IsNoMatchError(err), err == nil && !there:
@@ -41,7 +41,7 @@ func (s *Scope) Delete(ctx context.Context, obj client.Object, propagation metav
 	if err := s.deleteExactly(ctx, ref, live, propagation); err != nil {
 		return false, s.wrap("delete", ref, err)
 	}
-	left := emptyLike(obj)
+	left := metadataOf(ref)
 	there, err = s.readLive(ctx, ref, left)
 	if err != nil {
 		return false, s.wrap("get", ref, err)
@@ -68,8 +68,15 @@ func (s *Scope) deleteExactly(ctx context.Context, ref Ref, obj client.Object, p
 
 // replaced tells whether the object of that UID is no longer there.
 func (s *Scope) replaced(ctx context.Context, ref Ref, uid types.UID) bool {
-	now := &metav1.PartialObjectMetadata{}
-	now.SetGroupVersionKind(ref.GroupVersionKind)
+	now := metadataOf(ref)
 	there, err := s.readLive(ctx, ref, now)
 	return err == nil && (!there || now.GetUID() != uid)
+}
+
+// metadataOf makes an object to read metadata into, which is all that a delete
+// needs to know.
+func metadataOf(ref Ref) *metav1.PartialObjectMetadata {
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(ref.GroupVersionKind)
+	return o
 }

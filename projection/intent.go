@@ -11,7 +11,6 @@ import (
 	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -155,14 +154,9 @@ func foldStringData(secret *corev1.Secret) *corev1.Secret {
 
 // emptyLike makes an empty object of the same type.
 func emptyLike(obj client.Object) client.Object {
-	switch o := obj.(type) {
-	case *unstructured.Unstructured:
+	if u, ok := obj.(*unstructured.Unstructured); ok {
 		out := &unstructured.Unstructured{}
-		out.SetGroupVersionKind(o.GroupVersionKind())
-		return out
-	case *metav1.PartialObjectMetadata:
-		out := &metav1.PartialObjectMetadata{}
-		out.SetGroupVersionKind(o.GroupVersionKind())
+		out.SetGroupVersionKind(u.GroupVersionKind())
 		return out
 	}
 	return reflect.New(reflect.TypeOf(obj).Elem()).Interface().(client.Object)

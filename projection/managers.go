@@ -119,7 +119,7 @@ func (m managers) takeoverPatch(o metav1.Object, manager string) (client.Patch, 
 		APIVersion: m.apiVersion,
 		Time:       &now,
 		FieldsType: "FieldsV1",
-		FieldsV1:   &metav1.FieldsV1{Raw: raw},
+		FieldsV1:   metav1.NewFieldsV1(string(raw)),
 	}}
 	for _, e := range o.GetManagedFields() {
 		if e.Subresource != "" {
@@ -151,14 +151,14 @@ func finalizersOnly(e metav1.ManagedFieldsEntry) (metav1.ManagedFieldsEntry, boo
 	if err != nil {
 		return e, false
 	}
-	e.FieldsV1 = &metav1.FieldsV1{Raw: raw}
+	e.FieldsV1 = metav1.NewFieldsV1(string(raw))
 	return e, true
 }
 
 // fieldsOf decodes the field set of an entry; what cannot be read is empty.
 func fieldsOf(e metav1.ManagedFieldsEntry) map[string]any {
 	out := map[string]any{}
-	if e.FieldsV1 == nil || json.Unmarshal(e.FieldsV1.Raw, &out) != nil {
+	if e.FieldsV1 == nil || json.Unmarshal(e.FieldsV1.GetRawBytes(), &out) != nil {
 		return map[string]any{}
 	}
 	return out

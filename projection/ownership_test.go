@@ -128,7 +128,7 @@ func TestTheObjectOfAnOperatorWithoutTheHubLabelIsAdopted(t *testing.T) {
 		}
 		for _, e := range live.GetManagedFields() {
 			if e.Subresource == "" && e.Manager != projection.FieldManager(hubA) {
-				t.Errorf("%s: %s still manages %s", s.kind, e.Manager, e.FieldsV1.Raw)
+				t.Errorf("%s: %s still manages %s", s.kind, e.Manager, e.FieldsV1.GetRawString())
 			}
 		}
 	}
@@ -233,5 +233,14 @@ func TestALocalChildUnderAForeignControllerIsRefusedNamingIt(t *testing.T) {
 		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.org/v1", Kind: "Other", Name: "boss",
 			UID: "another-uid", Controller: ptr.To(true)}})
 	})
+	f.refuses(f.scope, secret("child"), "Other boss")
+}
+
+func TestAnObjectThatWouldBeAdoptedStaysWithItsForeignController(t *testing.T) {
+	f := onHub(t)
+	theirs := f.predecessor(secret("child"))
+	theirs.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.org/v1", Kind: "Other", Name: "boss",
+		UID: "another-uid", Controller: ptr.To(true)}})
+	f.create(theirs)
 	f.refuses(f.scope, secret("child"), "Other boss")
 }
