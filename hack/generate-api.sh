@@ -17,7 +17,10 @@ mkdir -p "$out/api/v1alpha1" "$out/config/crd"
 cd "$root"
 "$CONTROLLER_GEN" object:headerFile=hack/boilerplate.go.txt paths=./api/v1alpha1 \
   output:object:dir="$out/api/v1alpha1"
-"$CONTROLLER_GEN" crd paths=./api/v1alpha1 output:crd:dir="$out/config/crd"
+# A client-side kubectl apply keeps a copy of the manifest in an annotation of at most 256 KiB. The documentation of
+# Kubernetes' own types, of which the scheduling blocks of each service are full, is cut to its first sentences to fit;
+# no comment of our own is as long.
+"$CONTROLLER_GEN" crd:maxDescLen=375 paths=./api/v1alpha1 output:crd:dir="$out/config/crd"
 
 # controller-gen heads Go files with a licence, and manifests with none.
 for manifest in "$out"/config/crd/*.yaml; do

@@ -170,7 +170,7 @@ type CinderStatus struct {
 	VolumeServices []VolumeServiceStatus `json:"volumeServices,omitempty"`
 
 	// targetCluster is the cluster that the children were created on. It tells a cluster that was registered again from
-	// another one that took its name. It is written before the first child is.
+	// another one that took its name. It is written when the first child is.
 	// +optional
 	TargetCluster *TargetClusterStatusRef `json:"targetCluster,omitempty"`
 }

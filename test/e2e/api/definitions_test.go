@@ -4,6 +4,7 @@
 package api
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 
@@ -94,6 +95,21 @@ func TestDefinitionsNameWhatUsersType(t *testing.T) {
 	}
 	if found != len(wanted) {
 		t.Errorf("%d of %d kinds have a definition", found, len(wanted))
+	}
+}
+
+// annotationLimit is the most that all annotations of an object may take, in bytes.
+const annotationLimit = 256 << 10
+
+func TestDefinitionsFitIntoTheAnnotationOfAClientSideApply(t *testing.T) {
+	for _, crd := range loadCRDs(t) {
+		raw, err := json.Marshal(crd)
+		if err != nil {
+			t.Fatalf("marshal the definition of %s: %v", crd.Spec.Names.Kind, err)
+		}
+		if len(raw) >= annotationLimit {
+			t.Errorf("the definition of %s takes %d bytes: a client-side kubectl apply refuses it from %d on", crd.Spec.Names.Kind, len(raw), annotationLimit)
+		}
 	}
 }
 
