@@ -78,7 +78,7 @@ func TestALongNameIsCutWithAStableDigest(t *testing.T) {
 }
 
 func TestDigestsKeepTheirPartsApart(t *testing.T) {
-	if render.Digest("a", "b") == render.Digest("ab") || render.Digest("a", "") == render.Digest("a") || render.Digest("a") != render.Digest("a") {
+	if render.Digest("a", "b") == render.Digest("ab") || render.Digest("a", "") == render.Digest("a") {
 		t.Error("two lists of parts have one digest")
 	}
 }

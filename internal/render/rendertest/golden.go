@@ -4,6 +4,7 @@
 package rendertest
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -37,6 +38,16 @@ func Golden(t *testing.T, name, got string) {
 func YAML(t *testing.T, object any) string {
 	t.Helper()
 	text, err := yaml.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// JSON writes objects in the shortest way, for tests that compare many.
+func JSON(t *testing.T, object any) string {
+	t.Helper()
+	text, err := json.Marshal(object)
 	if err != nil {
 		t.Fatal(err)
 	}

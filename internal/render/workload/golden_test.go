@@ -154,7 +154,7 @@ func TestEveryObjectIsRenderedAsItsGoldenFile(t *testing.T) {
 				var b strings.Builder
 				again := objects(build())
 				for _, name := range slices.Sorted(maps.Keys(again)) {
-					b.WriteString(rendertest.YAML(t, again[name]))
+					b.WriteString(rendertest.JSON(t, again[name]))
 				}
 				return b.String()
 			})

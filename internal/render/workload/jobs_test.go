@@ -4,6 +4,7 @@
 package workload_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,8 +70,8 @@ func runScript(t *testing.T, job *batchv1.Job, binary string, exit int) (code in
 	cmd := exec.Command(command[0], append([]string{command[1], script}, command[3:]...)...)
 	cmd.Env = []string{"PATH=" + dir}
 	if err := cmd.Run(); err != nil {
-		exited, ok := err.(*exec.ExitError)
-		if !ok {
+		var exited *exec.ExitError
+		if !errors.As(err, &exited) {
 			t.Fatal(err)
 		}
 		code = exited.ExitCode()
