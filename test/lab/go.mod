@@ -4,6 +4,7 @@ go 1.26.3
 
 require (
 	github.com/spf13/cobra v1.10.2
+	go.uber.org/goleak v1.3.0
 	golang.org/x/sync v0.25.0
 	golang.org/x/sys v0.49.0
 	k8s.io/api v0.36.6

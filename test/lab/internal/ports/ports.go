@@ -33,7 +33,7 @@ type Allocator struct {
 func (a *Allocator) Next() (int, error) {
 	for range attempts {
 		port := first + rand.IntN(last-first)
-		claim, err := net.Listen("unix", fmt.Sprintf("@cinder-lab/port/%d", port))
+		claim, err := net.Listen("unix", claimName(port))
 		if err != nil {
 			continue
 		}
@@ -48,6 +48,8 @@ func (a *Allocator) Next() (int, error) {
 	}
 	return 0, fmt.Errorf("find a free port between %d and %d: none in %d attempts", first, last, attempts)
 }
+
+func claimName(port int) string { return fmt.Sprintf("@cinder-lab/port/%d", port) }
 
 // Close gives every port back.
 func (a *Allocator) Close() {
