@@ -189,6 +189,10 @@ func (c *connection) makeClients(opts *Options, emit func(Event)) error {
 	return nil
 }
 
+func (c *connection) sighting() *sighting {
+	return &sighting{version: c.version, capabilities: c.mapper.current.Load().capabilities()}
+}
+
 // discoverSoon asks for a discovery: somebody met a kind that the last one did not find.
 func (c *connection) discoverSoon() {
 	if !c.wantDiscovery.Swap(true) {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"c5c3.io/cinder-operator/api/v1alpha1"
 )
 
 // phase is where a member stands. Its values are the reasons of the condition Connected.
@@ -31,8 +33,16 @@ type state struct {
 	cause string
 	// conn is set exactly while the phase is phaseConnected.
 	conn *connection
+	// seen is what was last found out about the cluster, or nil. It outlives the connection.
+	seen *sighting
 	// tried says that the first attempt to connect has ended, one way or the other.
 	tried bool
+}
+
+// sighting is what a TargetCluster goes on showing of a cluster that is lost.
+type sighting struct {
+	version      string
+	capabilities v1alpha1.TargetClusterCapabilities
 }
 
 // member is one registered cluster. Its goroutine alone changes its state; the registration is handed to it.
@@ -291,6 +301,9 @@ func (m *member) publish(next state) {
 	next.since = time.Now()
 	if next.phase == old.phase && old.tried == next.tried {
 		next.since = old.since
+	}
+	if next.seen = old.seen; next.conn != nil {
+		next.seen = next.conn.sighting()
 	}
 	m.st.Store(&next)
 	m.registry.announce(m, old, &next)

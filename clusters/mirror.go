@@ -175,7 +175,7 @@ func (m *mirror) sync(ctx context.Context, name string, shown client.Reader) err
 	return nil
 }
 
-// fill writes the picture of a member into tc. What can be read of a connected cluster only keeps its last value.
+// fill writes the picture of a member into tc. What only a connected cluster can tell keeps its last value.
 func (m *mirror) fill(ctx context.Context, known *member, a *admitted, tc *v1alpha1.TargetCluster) {
 	st := known.st.Load()
 	status := &tc.Status
@@ -186,10 +186,13 @@ func (m *mirror) fill(ctx context.Context, known *member, a *admitted, tc *v1alp
 		status.Namespaces = slices.Clone(a.reg.Namespaces)
 		status.AllowedNamespaces = slices.Clone(a.reg.AllowedNamespaces)
 	}
-	if conn := st.conn; conn != nil {
-		status.KubernetesVersion = conn.version
-		capabilities := conn.mapper.current.Load().capabilities()
-		status.Capabilities = &capabilities
+	seen := st.seen
+	if st.conn != nil {
+		seen = st.conn.sighting()
+	}
+	if seen != nil {
+		status.KubernetesVersion = seen.version
+		status.Capabilities = &seen.capabilities
 	}
 	if count := m.registry.opts.CountOwners; count != nil {
 		n, err := count(ctx, known.name)

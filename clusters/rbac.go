@@ -1,0 +1,10 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clusters
+
+// Registrations are Secrets, which the rules for children cover on the hub. Events are recorded on them.
+//
+// +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=targetclusters,verbs=get;list;watch;create;update;delete
+// +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=targetclusters/status,verbs=update
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
