@@ -20,8 +20,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
@@ -77,6 +79,31 @@ func (c *Cluster) makeAccount() error {
 	out, err := c.lab.runFor(commandTimeout, "account", c.Name, "--namespace", SystemNamespace, "--service-account", account, "--out", c.AccountKubeconfig())
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return c.waitForRights()
+}
+
+// waitForRights waits until the API server's authorizer has seen the account's
+// bindings: it learns of them through a watch of its own.
+func (c *Cluster) waitForRights() error {
+	cfg, err := clientcmd.BuildConfigFromFlags("", c.AccountKubeconfig())
+	if err != nil {
+		return fmt.Errorf("read the account's kubeconfig of %s: %w", c.Name, err)
+	}
+	cfg.Timeout = 10 * time.Second
+	as, err := client.New(cfg, client.Options{Scheme: Scheme})
+	if err != nil {
+		return fmt.Errorf("make a client of %s: %w", c.Name, err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), commandTimeout)
+	defer cancel()
+	var last error
+	err = wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (bool, error) {
+		last = as.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, &corev1.Namespace{})
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("the account on %s has no rights: %w", c.Name, last)
 	}
 	return nil
 }

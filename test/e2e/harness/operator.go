@@ -45,7 +45,7 @@ func (l *Lab) StartOperator(t testing.TB, args ...string) *Operator {
 	defer f.Close()
 	o.log = f.Name()
 	o.cmd = exec.Command(l.operator, append([]string{
-		"--kubeconfig", l.Hub.AccountKubeconfig(), "--allow-local-targets", "--leader-elect=false",
+		"--kubeconfig", l.Hub.AccountKubeconfig(), "--allow-local-targets", "--leader-elect=false", "--zap-stacktrace-level=panic",
 		"--metrics-bind-address", o.metricsAt, "--health-probe-bind-address", o.probeAt,
 	}, args...)...)
 	o.cmd.Stdout, o.cmd.Stderr = f, f

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package children shows what it means that a Cinder's children live on a target.
+package children
+
+import (
+	"os"
+	"testing"
+
+	"c5c3.io/cinder-operator/test/e2e/harness"
+)
+
+var lab *harness.Lab
+
+func TestMain(m *testing.M) { os.Exit(harness.Main(m, harness.Options{Targets: 2}, &lab)) }
