@@ -61,8 +61,10 @@ func uwsgi(c *v1alpha1.Cinder) []string {
 		"uwsgi",
 		"--http", ":" + number(render.APIPort),
 		"--master",
-		// SIGTERM would reload instead of stopping; the hook lets requests end
-		// within the grace period.
+		// SIGTERM would reload instead of stopping. The hook lets each worker end
+		// the request it is at, so that no operation is cut in the middle; its
+		// client is gone by then, because the HTTP router stops at once. Clients
+		// are drained by the preStop sleep before.
 		"--die-on-term",
 		"--hook-master-start", "unix_signal:15 gracefully_kill_them_all",
 		// Without an application uWSGI would answer 500 for ever.
