@@ -109,7 +109,12 @@ func applyRevision(ctx context.Context, p *Pass, base string, intent client.Obje
 	return name, nil
 }
 
+// landed remembers on which target children are. The hub needs no such memory:
+// it is the cluster that holds the status.
 func (p *Pass) landed() {
+	if p.Target.IsHub() {
+		return
+	}
 	p.Cinder.Status.TargetCluster = &v1alpha1.TargetClusterStatusRef{Name: p.Target.Name(), UID: string(p.Target.UID())}
 }
 
