@@ -21,8 +21,9 @@ type SchedulerSpec struct {
 	Deployment *DeploymentSpec `json:"deployment,omitempty"`
 }
 
-// VolumeSpec shapes the volume services. A volume service owns its backend through a host identity, so each runs as
-// exactly one pod that is gone before its successor starts.
+// VolumeSpec shapes the volume services. A volume service owns its backend
+// through a host identity, so each runs as exactly one pod that is gone before
+// its successor starts.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.deployment) || !has(self.deployment.replicas) || self.deployment.replicas == 1",message="volume/backup deployments run exactly one replica (the NFS drivers refuse active/active)",fieldPath=".deployment.replicas"
 // +kubebuilder:validation:XValidation:rule="!has(self.deployment) || !has(self.deployment.strategy) || (has(self.deployment.strategy.type) ? self.deployment.strategy.type == 'Recreate' : !has(self.deployment.strategy.rollingUpdate))",message="volume/backup deployments must use the Recreate strategy",fieldPath=".deployment.strategy"
@@ -32,8 +33,9 @@ type VolumeSpec struct {
 	Deployment *DeploymentSpec `json:"deployment,omitempty"`
 }
 
-// BackupSpec shapes the backup service. It owns its target through a host identity, so it runs as exactly one pod that
-// is gone before its successor starts.
+// BackupSpec shapes the backup service. It owns its target through a host
+// identity, so it runs as exactly one pod that is gone before its successor
+// starts.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.deployment) || !has(self.deployment.replicas) || self.deployment.replicas == 1",message="volume/backup deployments run exactly one replica (the NFS drivers refuse active/active)",fieldPath=".deployment.replicas"
 // +kubebuilder:validation:XValidation:rule="!has(self.deployment) || !has(self.deployment.strategy) || (has(self.deployment.strategy.type) ? self.deployment.strategy.type == 'Recreate' : !has(self.deployment.strategy.rollingUpdate))",message="volume/backup deployments must use the Recreate strategy",fieldPath=".deployment.strategy"
@@ -49,7 +51,8 @@ type ServiceUserSpec struct {
 	// +optional
 	Username string `json:"username,omitempty"`
 
-	// projectName is the name of the project the user acts in. Unset stands for service.
+	// projectName is the name of the project the user acts in. Unset stands for
+	// service.
 	// +optional
 	ProjectName string `json:"projectName,omitempty"`
 
@@ -57,7 +60,8 @@ type ServiceUserSpec struct {
 	// +optional
 	UserDomainName string `json:"userDomainName,omitempty"`
 
-	// projectDomainName is the name of the project's domain. Unset stands for Default.
+	// projectDomainName is the name of the project's domain. Unset stands for
+	// Default.
 	// +optional
 	ProjectDomainName string `json:"projectDomainName,omitempty"`
 
@@ -66,7 +70,8 @@ type ServiceUserSpec struct {
 	SecretRef SecretRefSpec `json:"secretRef"`
 }
 
-// KeyManagerType is the kind of service that keeps the keys of encrypted volumes.
+// KeyManagerType is the kind of service that keeps the keys of encrypted
+// volumes.
 //
 // +kubebuilder:validation:Enum=Barbican
 type KeyManagerType string
@@ -95,7 +100,8 @@ type BarbicanSpec struct {
 	Endpoint string `json:"endpoint"`
 }
 
-// InternalTenantSpec is the project and user that own volumes which Cinder makes for itself, such as the image cache's.
+// InternalTenantSpec is the project and user that own volumes which Cinder
+// makes for itself, such as the image cache's.
 type InternalTenantSpec struct {
 	// projectID is the project's ID (not its name).
 	// +required
@@ -108,15 +114,18 @@ type InternalTenantSpec struct {
 	UserID string `json:"userID"`
 }
 
-// DBPurgeSpec shapes the recurring removal of rows that were soft-deleted long ago.
+// DBPurgeSpec shapes the recurring removal of rows that were soft-deleted long
+// ago.
 type DBPurgeSpec struct {
-	// retentionDays is how many days ago a row must have been deleted to be removed. It is the only bound on how much a
-	// run removes; lower it step by step over an old backlog. Unset stands for 30.
+	// retentionDays is how many days ago a row must have been deleted to be
+	// removed. It is the only bound on how much a run removes; lower it step by
+	// step over an old backlog. Unset stands for 30.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	RetentionDays *int32 `json:"retentionDays,omitempty"`
 
-	// schedule is when a run starts, in cron's grammar. Unset stands for "1 0 * * *".
+	// schedule is when a run starts, in cron's grammar. Unset stands for "1 0 * *
+	// *".
 	// +optional
 	Schedule string `json:"schedule,omitempty"`
 

@@ -15,8 +15,9 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.gateway) || has(self.keystoneEndpoint)",message="gateway requires keystoneEndpoint: without it the API runs with auth_strategy = noauth and would be published without authentication",fieldPath=".gateway"
 // +kubebuilder:validation:XValidation:rule="!(has(self.autoscaling) && has(self.api) && has(self.api.deployment) && has(self.api.deployment.verticalAutoscaling))",message="spec.api.deployment.verticalAutoscaling cannot be set while spec.autoscaling scales the same Deployment",fieldPath=".api.deployment.verticalAutoscaling"
 type CinderSpec struct {
-	// openStackRelease is the OpenStack release that runs, such as 2026.1. Raising it to the next release, in lockstep
-	// with the image, starts an upgrade. It stands apart from the image so that an image pinned by digest still names
+	// openStackRelease is the OpenStack release that runs, such as 2026.1. Raising
+	// it to the next release, in lockstep with the image, starts an upgrade. It
+	// stands apart from the image so that an image pinned by digest still names
 	// its schema.
 	// +required
 	// +kubebuilder:validation:Pattern=`^\d{4}\.[12]$`
@@ -50,7 +51,8 @@ type CinderSpec struct {
 	// +optional
 	Volume *VolumeSpec `json:"volume,omitempty"`
 
-	// backup shapes the backup service, which exists while a CinderBackupBackend is attached.
+	// backup shapes the backup service, which exists while a CinderBackupBackend
+	// is attached.
 	// +optional
 	Backup *BackupSpec `json:"backup,omitempty"`
 
@@ -58,19 +60,20 @@ type CinderSpec struct {
 	// +optional
 	Jobs *JobSpec `json:"jobs,omitempty"`
 
-	// keystoneEndpoint is the URL of Keystone that the services use. Without it the API runs without authentication
-	// (auth_strategy = noauth).
+	// keystoneEndpoint is the URL of Keystone that the services use. Without it
+	// the API runs without authentication (auth_strategy = noauth).
 	// +optional
 	// +kubebuilder:validation:Pattern=`^https?://`
 	KeystoneEndpoint string `json:"keystoneEndpoint,omitempty"`
 
-	// keystonePublicEndpoint is the URL of Keystone that clients are referred to (www_authenticate_uri). Unset stands
-	// for keystoneEndpoint.
+	// keystonePublicEndpoint is the URL of Keystone that clients are referred to
+	// (www_authenticate_uri). Unset stands for keystoneEndpoint.
 	// +optional
 	// +kubebuilder:validation:Pattern=`^https?://`
 	KeystonePublicEndpoint string `json:"keystonePublicEndpoint,omitempty"`
 
-	// serviceUser is the identity of the services in Keystone. It goes together with keystoneEndpoint.
+	// serviceUser is the identity of the services in Keystone. It goes together
+	// with keystoneEndpoint.
 	// +optional
 	ServiceUser *ServiceUserSpec `json:"serviceUser,omitempty"`
 
@@ -78,12 +81,14 @@ type CinderSpec struct {
 	// +optional
 	Region string `json:"region,omitempty"`
 
-	// glanceEndpoint is the URL of Glance. Unset lets the services look it up in the catalog.
+	// glanceEndpoint is the URL of Glance. Unset lets the services look it up in
+	// the catalog.
 	// +optional
 	// +kubebuilder:validation:Pattern=`^https?://`
 	GlanceEndpoint string `json:"glanceEndpoint,omitempty"`
 
-	// keyManager says where the keys of encrypted volumes are kept. It needs keystoneEndpoint.
+	// keyManager says where the keys of encrypted volumes are kept. It needs
+	// keystoneEndpoint.
 	// +optional
 	KeyManager *KeyManagerSpec `json:"keyManager,omitempty"`
 
@@ -91,16 +96,18 @@ type CinderSpec struct {
 	// +optional
 	InternalTenant *InternalTenantSpec `json:"internalTenant,omitempty"`
 
-	// dbPurge shapes the recurring removal of rows that were deleted long ago. It runs daily even when this is unset.
+	// dbPurge shapes the recurring removal of rows that were deleted long ago. It
+	// runs daily even when this is unset.
 	// +optional
 	DBPurge *DBPurgeSpec `json:"dbPurge,omitempty"`
 
-	// gateway publishes the API through a Gateway. It needs keystoneEndpoint: an API without authentication is not
-	// published.
+	// gateway publishes the API through a Gateway. It needs keystoneEndpoint: an
+	// API without authentication is not published.
 	// +optional
 	Gateway *GatewaySpec `json:"gateway,omitempty"`
 
-	// networkPolicy limits who reaches the pods and what they reach. Unset limits nothing.
+	// networkPolicy limits who reaches the pods and what they reach. Unset limits
+	// nothing.
 	// +optional
 	NetworkPolicy *NetworkPolicySpec `json:"networkPolicy,omitempty"`
 
@@ -117,19 +124,23 @@ type CinderSpec struct {
 	// +kubebuilder:validation:XValidation:rule="(has(self.rules) && size(self.rules) > 0) || has(self.configMapRef)",message="at least one of rules or configMapRef must be set"
 	PolicyOverrides *PolicySpec `json:"policyOverrides,omitempty"`
 
-	// secretStoreRef names the secret store that has to be ready before credentials are read. Unset stands for the
-	// ClusterSecretStore openbao-cluster-store, and for no store where the External Secrets API is not served.
+	// secretStoreRef names the secret store that has to be ready before
+	// credentials are read. Unset stands for the ClusterSecretStore
+	// openbao-cluster-store, and for no store where the External Secrets API is
+	// not served.
 	// +optional
 	SecretStoreRef *SecretStoreRefSpec `json:"secretStoreRef,omitempty"`
 
-	// extraConfig are options of cinder.conf by section and name, in the syntax of oslo.config. They win over what the
-	// operator renders; overriding an option that the operator owns is reported by the condition ExtraConfigHealthy.
+	// extraConfig are options of cinder.conf by section and name, in the syntax of
+	// oslo.config. They win over what the operator renders; overriding an option
+	// that the operator owns is reported by the condition ExtraConfigHealthy.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	ExtraConfig map[string]map[string]string `json:"extraConfig,omitempty"`
 
-	// targetClusterRef names the registered cluster that everything this Cinder consists of is created on, also what
-	// the spec refers to by name. Unset stands for the cluster this resource lives on. It can be neither added nor
+	// targetClusterRef names the registered cluster that everything this Cinder
+	// consists of is created on, also what the spec refers to by name. Unset
+	// stands for the cluster this resource lives on. It can be neither added nor
 	// removed nor changed.
 	// +optional
 	TargetClusterRef *TargetClusterRefSpec `json:"targetClusterRef,omitempty"`
@@ -137,7 +148,8 @@ type CinderSpec struct {
 
 // CinderStatus is what a Cinder is.
 type CinderStatus struct {
-	// conditions say how far each part is. Ready is True exactly when every other one but ExtraConfigHealthy is.
+	// conditions say how far each part is. Ready is True exactly when every other
+	// one but ExtraConfigHealthy is.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -151,7 +163,8 @@ type CinderStatus struct {
 	// +optional
 	Endpoint string `json:"endpoint,omitempty"`
 
-	// installedRelease is the OpenStack release that the database schema and the services are at.
+	// installedRelease is the OpenStack release that the database schema and the
+	// services are at.
 	// +optional
 	InstalledRelease string `json:"installedRelease,omitempty"`
 
@@ -159,7 +172,8 @@ type CinderStatus struct {
 	// +optional
 	TargetRelease string `json:"targetRelease,omitempty"`
 
-	// upgradePhase is the phase of a running upgrade: Expanding, Migrating, RollingUpdate or Contracting.
+	// upgradePhase is the phase of a running upgrade: Expanding, Migrating,
+	// RollingUpdate or Contracting.
 	// +optional
 	UpgradePhase UpgradePhase `json:"upgradePhase,omitempty"`
 
@@ -169,8 +183,9 @@ type CinderStatus struct {
 	// +listMapKey=backend
 	VolumeServices []VolumeServiceStatus `json:"volumeServices,omitempty"`
 
-	// targetCluster is the cluster that the children were created on. It tells a cluster that was registered again from
-	// another one that took its name. It is written when the first child is.
+	// targetCluster is the cluster that the children were created on. It tells a
+	// cluster that was registered again from another one that took its name. It is
+	// written when the first child is.
 	// +optional
 	TargetCluster *TargetClusterStatusRef `json:"targetCluster,omitempty"`
 }
@@ -192,14 +207,16 @@ type VolumeServiceStatus struct {
 	// +required
 	Backend string `json:"backend"`
 
-	// host is the service's name in Cinder's service registry, as <host>@<backend>.
+	// host is the service's name in Cinder's service registry, as
+	// <host>@<backend>.
 	// +required
 	Host string `json:"host"`
 }
 
 // TargetClusterStatusRef identifies a cluster.
 type TargetClusterStatusRef struct {
-	// name is the name the cluster is registered under. It is empty for the cluster this resource lives on.
+	// name is the name the cluster is registered under. It is empty for the
+	// cluster this resource lives on.
 	// +optional
 	Name string `json:"name,omitempty"`
 
@@ -208,8 +225,9 @@ type TargetClusterStatusRef struct {
 	UID string `json:"uid,omitempty"`
 }
 
-// Cinder is an OpenStack Block Storage service: API, scheduler, volume and backup services, their database schema,
-// configuration and network rules. It lives on the hub; what it consists of lives on the cluster that
+// Cinder is an OpenStack Block Storage service: API, scheduler, volume and
+// backup services, their database schema, configuration and network rules. It
+// lives on the hub; what it consists of lives on the cluster that
 // spec.targetClusterRef names.
 //
 // +kubebuilder:object:root=true
@@ -226,8 +244,8 @@ type TargetClusterStatusRef struct {
 type Cinder struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// metadata is the standard object metadata. The name is at most 43 characters long and a DNS label that starts with
-	// a letter: it names a Service.
+	// metadata is the standard object metadata. The name is at most 43 characters
+	// long and a DNS label that starts with a letter: it names a Service.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 

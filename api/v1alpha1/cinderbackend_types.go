@@ -22,7 +22,8 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="(self.type == 'NFS') == has(self.nfs) && (self.type == 'RBD') == has(self.rbd)",message="exactly the block that matches type must be set: nfs for NFS, rbd for RBD"
 type CinderBackendSpec struct {
-	// cinderRef names the Cinder in this namespace that serves the backend. It cannot be changed.
+	// cinderRef names the Cinder in this namespace that serves the backend. It
+	// cannot be changed.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cinderRef is immutable"
 	CinderRef CinderRefSpec `json:"cinderRef"`
@@ -40,13 +41,13 @@ type CinderBackendSpec struct {
 	// +optional
 	RBD *RBDBackendSpec `json:"rbd,omitempty"`
 
-	// imageVolumeCache keeps volumes made from images, to clone the next one from. It needs spec.internalTenant on the
-	// Cinder.
+	// imageVolumeCache keeps volumes made from images, to clone the next one from.
+	// It needs spec.internalTenant on the Cinder.
 	// +optional
 	ImageVolumeCache *ImageVolumeCacheSpec `json:"imageVolumeCache,omitempty"`
 
-	// extraOptions are further options of the backend's section by name, in the syntax of oslo.config. Options that the
-	// operator renders are refused.
+	// extraOptions are further options of the backend's section by name, in the
+	// syntax of oslo.config. Options that the operator renders are refused.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 256 && size(self[k]) <= 1024)",message="extraOptions keys are limited to 256 characters and values to 1024"
@@ -62,8 +63,8 @@ type NFSBackendSpec struct {
 type RBDBackendSpec struct {
 	RBDPoolSpec `json:",inline"`
 
-	// secretUUID is the UUID of the libvirt secret under which hypervisors look the user's key up, in lower case. Unset
-	// leaves the option out.
+	// secretUUID is the UUID of the libvirt secret under which hypervisors look
+	// the user's key up, in lower case. Unset leaves the option out.
 	// +optional
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`
 	SecretUUID string `json:"secretUUID,omitempty"`
@@ -80,7 +81,8 @@ type ImageVolumeCacheSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	MaxSizeGB *int32 `json:"maxSizeGB,omitempty"`
 
-	// maxCount is the largest number of volumes in the cache. Unset bounds nothing.
+	// maxCount is the largest number of volumes in the cache. Unset bounds
+	// nothing.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	MaxCount *int32 `json:"maxCount,omitempty"`
@@ -88,7 +90,8 @@ type ImageVolumeCacheSpec struct {
 
 // CinderBackendStatus is how far a backend is.
 type CinderBackendStatus struct {
-	// conditions are CredentialsReady, ConfigProjected and, while both are True, Ready.
+	// conditions are CredentialsReady, ConfigProjected and, while both are True,
+	// Ready.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -99,8 +102,8 @@ type CinderBackendStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 }
 
-// CinderBackend is one storage that a Cinder serves volumes from. Each is served by a volume service of its own, on the
-// cluster its Cinder names.
+// CinderBackend is one storage that a Cinder serves volumes from. Each is
+// served by a volume service of its own, on the cluster its Cinder names.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -112,7 +115,8 @@ type CinderBackendStatus struct {
 type CinderBackend struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// metadata is the standard object metadata. The name is a DNS label and becomes the backend's name in Cinder.
+	// metadata is the standard object metadata. The name is a DNS label and
+	// becomes the backend's name in Cinder.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 

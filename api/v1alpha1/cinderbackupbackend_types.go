@@ -35,14 +35,15 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="(self.type == 'NFS') == has(self.nfs) && (self.type == 'RBD') == has(self.rbd)",message="exactly the block that matches type must be set: nfs for NFS, rbd for RBD"
 type CinderBackupBackendSpec struct {
-	// cinderRef names the Cinder in this namespace that writes its backups here. It cannot be changed: the backups
-	// already written would be recorded against a deployment that cannot read them.
+	// cinderRef names the Cinder in this namespace that writes its backups here.
+	// It cannot be changed: the backups already written would be recorded against
+	// a deployment that cannot read them.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cinderRef is immutable"
 	CinderRef CinderRefSpec `json:"cinderRef"`
 
-	// type is the backup driver: NFS or RBD. It cannot be changed: a restore reads a backup with the driver that wrote
-	// it.
+	// type is the backup driver: NFS or RBD. It cannot be changed: a restore reads
+	// a backup with the driver that wrote it.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="type is immutable"
 	Type CinderBackupBackendType `json:"type"`
@@ -55,22 +56,23 @@ type CinderBackupBackendSpec struct {
 	// +optional
 	RBD *RBDBackupBackendSpec `json:"rbd,omitempty"`
 
-	// fileSize is the size of one backup chunk in bytes, a multiple of 32768. It bounds the memory a backup holds and
-	// the work a failed chunk costs. It belongs to the NFS driver; an RBD target ignores it.
+	// fileSize is the size of one backup chunk in bytes, a multiple of 32768. It
+	// bounds the memory a backup holds and the work a failed chunk costs. It
+	// belongs to the NFS driver; an RBD target ignores it.
 	// +optional
 	// +kubebuilder:default=52428800
 	// +kubebuilder:validation:Minimum=1048576
 	// +kubebuilder:validation:MultipleOf=32768
 	FileSize *int64 `json:"fileSize,omitempty"`
 
-	// compression is the algorithm each chunk is compressed with; none trades capacity for CPU. It belongs to the NFS
-	// driver; an RBD target ignores it.
+	// compression is the algorithm each chunk is compressed with; none trades
+	// capacity for CPU. It belongs to the NFS driver; an RBD target ignores it.
 	// +optional
 	// +kubebuilder:default=zlib
 	Compression BackupCompression `json:"compression,omitempty"`
 
-	// extraOptions are further options of the backup section by name, in the syntax of oslo.config. Options that the
-	// operator renders are refused.
+	// extraOptions are further options of the backup section by name, in the
+	// syntax of oslo.config. Options that the operator renders are refused.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 256 && size(self[k]) <= 1024)",message="extraOptions keys are limited to 256 characters and values to 1024"
@@ -89,7 +91,8 @@ type RBDBackupBackendSpec struct {
 
 // CinderBackupBackendStatus is how far a backup target is.
 type CinderBackupBackendStatus struct {
-	// conditions are CredentialsReady, ConfigProjected and, while both are True, Ready.
+	// conditions are CredentialsReady, ConfigProjected and, while both are True,
+	// Ready.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -100,8 +103,9 @@ type CinderBackupBackendStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 }
 
-// CinderBackupBackend is where a Cinder writes volume backups to: an NFS export or a Ceph pool. At most one may be
-// attached to a Cinder, and one that has none runs no backup service.
+// CinderBackupBackend is where a Cinder writes volume backups to: an NFS
+// export or a Ceph pool. At most one may be attached to a Cinder, and one that
+// has none runs no backup service.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

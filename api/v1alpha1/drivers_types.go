@@ -11,8 +11,8 @@ type NFSExportSpec struct {
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9.-]+$`
 	Server string `json:"server"`
 
-	// path is the exported path: absolute, in printable ASCII without spaces. Repointing it at another export strands
-	// what was already written.
+	// path is the exported path: absolute, in printable ASCII without spaces.
+	// Repointing it at another export strands what was already written.
 	// +required
 	// +kubebuilder:validation:Pattern=`^/[!-~]*$`
 	Path string `json:"path"`
@@ -24,7 +24,8 @@ type NFSExportSpec struct {
 	MountOptions string `json:"mountOptions,omitempty"`
 }
 
-// CephHost is a monitor's address: a host name or an IPv4 address with an optional :port.
+// CephHost is a monitor's address: a host name or an IPv4 address with an
+// optional :port.
 //
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=253
@@ -36,8 +37,8 @@ type CephHost string
 // +kubebuilder:validation:Pattern=`^([0-9]{1,3}\.){3}[0-9]{1,3}/[0-9]{1,2}$`
 type IPv4CIDR string
 
-// RBDPoolSpec names a Ceph pool, the user that reads and writes it, and where the cluster is. The operator creates
-// neither the pool nor the user.
+// RBDPoolSpec names a Ceph pool, the user that reads and writes it, and where
+// the cluster is. The operator creates neither the pool nor the user.
 type RBDPoolSpec struct {
 	// pool is the pool the images are in.
 	// +required
@@ -54,31 +55,35 @@ type RBDPoolSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('client.')",message="user must not carry the client. prefix"
 	User string `json:"user"`
 
-	// monitors are the addresses of the cluster's monitors, each a host name or an IPv4 address with an optional :port.
-	// A bare address is tried on port 3300 and then on port 6789.
+	// monitors are the addresses of the cluster's monitors, each a host name or an
+	// IPv4 address with an optional :port. A bare address is tried on port 3300
+	// and then on port 6789.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	Monitors []CephHost `json:"monitors"`
 
-	// networks are the IPv4 CIDRs that the monitors and the OSDs answer on, host bits zero. The NetworkPolicy lets the
-	// pods reach them. They are needed even while there is no NetworkPolicy, so that one can be added later.
+	// networks are the IPv4 CIDRs that the monitors and the OSDs answer on, host
+	// bits zero. The NetworkPolicy lets the pods reach them. They are needed even
+	// while there is no NetworkPolicy, so that one can be added later.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	Networks []IPv4CIDR `json:"networks"`
 
-	// clusterName is the Ceph cluster's name. It decides the names of the files under /etc/ceph.
+	// clusterName is the Ceph cluster's name. It decides the names of the files
+	// under /etc/ceph.
 	// +optional
 	// +kubebuilder:default=ceph
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_-]+$`
 	ClusterName string `json:"clusterName,omitempty"`
 
-	// keySecretRef names the Secret that holds the user's key under userKey, as "ceph auth get-key" prints it. It lives
-	// in this namespace, on the cluster the pods run on.
+	// keySecretRef names the Secret that holds the user's key under userKey, as
+	// "ceph auth get-key" prints it. It lives in this namespace, on the cluster
+	// the pods run on.
 	// +required
 	KeySecretRef SecretNameRefSpec `json:"keySecretRef"`
 }

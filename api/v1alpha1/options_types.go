@@ -8,18 +8,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NetworkPolicySpec shapes the NetworkPolicy of the Cinder's pods. Egress to DNS, the database, memcached, the broker, the
-// endpoints and the storage the spec names is derived; everything else is closed.
+// NetworkPolicySpec shapes the NetworkPolicy of the Cinder's pods. Egress to
+// DNS, the database, memcached, the broker, the endpoints and the storage the
+// spec names is derived; everything else is closed.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.ingress) && size(self.ingress) > 0",message="at least one ingress source must be specified"
 type NetworkPolicySpec struct {
-	// ingress are the sources that may reach the API's port. At least one is needed: an empty list would admit nobody,
-	// or, misread, everybody.
+	// ingress are the sources that may reach the API's port. At least one is
+	// needed: an empty list would admit nobody, or, misread, everybody.
 	// +optional
 	// +listType=atomic
 	Ingress []NetworkPolicyIngressSource `json:"ingress,omitempty"`
 
-	// additionalEgress are rules that are appended to the derived ones as they are.
+	// additionalEgress are rules that are appended to the derived ones as they
+	// are.
 	// +optional
 	// +listType=atomic
 	AdditionalEgress []networkingv1.NetworkPolicyEgressRule `json:"additionalEgress,omitempty"`
@@ -42,7 +44,8 @@ type GatewaySpec struct {
 	// +required
 	ParentRef GatewayParentRefSpec `json:"parentRef"`
 
-	// hostname is the host name the API is reached at; status.endpoint is made of it.
+	// hostname is the host name the API is reached at; status.endpoint is made of
+	// it.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	Hostname string `json:"hostname"`
@@ -63,11 +66,13 @@ type GatewayParentRefSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
 
-	// namespace is the Gateway's namespace. Unset stands for the namespace of the Cinder.
+	// namespace is the Gateway's namespace. Unset stands for the namespace of the
+	// Cinder.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 
-	// sectionName is the listener's name. Unset attaches the route to every listener that admits it.
+	// sectionName is the listener's name. Unset attaches the route to every
+	// listener that admits it.
 	// +optional
 	SectionName string `json:"sectionName,omitempty"`
 }
@@ -111,7 +116,8 @@ type LoggingSpec struct {
 	// +optional
 	Debug *bool `json:"debug,omitempty"`
 
-	// perLoggerLevels sets the level of single loggers by name, such as oslo.messaging: WARNING.
+	// perLoggerLevels sets the level of single loggers by name, such as
+	// oslo.messaging: WARNING.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) > 0)",message="perLoggerLevels must not contain an empty logger name"
@@ -123,7 +129,8 @@ type LoggingSpec struct {
 // +kubebuilder:validation:MaxLength=1024
 type PolicyRule string
 
-// PolicySpec overrides Cinder's policy. Rules that stand here win over those of the ConfigMap.
+// PolicySpec overrides Cinder's policy. Rules that stand here win over those
+// of the ConfigMap.
 type PolicySpec struct {
 	// rules are policy rules by target, such as volume:create: role:member.
 	// +optional
@@ -132,7 +139,8 @@ type PolicySpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(self[k]) > 0)",message="policy rule values must not be empty"
 	Rules map[string]PolicyRule `json:"rules,omitempty"`
 
-	// configMapRef names a ConfigMap that carries further rules under the key policy.yaml.
+	// configMapRef names a ConfigMap that carries further rules under the key
+	// policy.yaml.
 	// +optional
 	ConfigMapRef *ConfigMapRefSpec `json:"configMapRef,omitempty"`
 }

@@ -18,10 +18,11 @@ const (
 	TargetClusterSourceClusterAPI TargetClusterSource = "ClusterAPI"
 )
 
-// TargetClusterStatus is what the operator knows of a registered cluster. It is written when something changes, not on
-// every probe.
+// TargetClusterStatus is what the operator knows of a registered cluster. It
+// is written when something changes, not on every probe.
 type TargetClusterStatus struct {
-	// source is what the cluster is registered by: a kubeconfig Secret, or a Cluster of Cluster API.
+	// source is what the cluster is registered by: a kubeconfig Secret, or a
+	// Cluster of Cluster API.
 	// +optional
 	Source TargetClusterSource `json:"source,omitempty"`
 
@@ -33,13 +34,15 @@ type TargetClusterStatus struct {
 	// +optional
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 
-	// namespaces are the namespaces on the cluster that the operator is limited to. Empty means all.
+	// namespaces are the namespaces on the cluster that the operator is limited
+	// to. Empty means all.
 	// +optional
 	// +listType=set
 	Namespaces []string `json:"namespaces,omitempty"`
 
-	// allowedNamespaces are the namespaces here whose Cinders may use the cluster; "*" means all. Empty means that the
-	// registration does not say: all may, or none when the operator runs with --require-allowed-namespaces.
+	// allowedNamespaces are the namespaces here whose Cinders may use the cluster;
+	// "*" means all. Empty means that the registration does not say: all may, or
+	// none when the operator runs with --require-allowed-namespaces.
 	// +optional
 	// +listType=set
 	AllowedNamespaces []string `json:"allowedNamespaces,omitempty"`
@@ -48,17 +51,20 @@ type TargetClusterStatus struct {
 	// +optional
 	Cinders int32 `json:"cinders"`
 
-	// capabilities say which optional APIs the cluster serves. Unset means that it was not asked yet.
+	// capabilities say which optional APIs the cluster serves. Unset means that it
+	// was not asked yet.
 	// +optional
 	Capabilities *TargetClusterCapabilities `json:"capabilities,omitempty"`
 
-	// missingPermissions are the permissions the operator needs and the registered account lacks.
+	// missingPermissions are the permissions the operator needs and the registered
+	// account lacks.
 	// +optional
 	// +listType=atomic
 	MissingPermissions []MissingPermission `json:"missingPermissions,omitempty"`
 
-	// conditions are Accepted (the registration is usable), Connected (the cluster answers), Permitted (the account may
-	// do what the operator needs) and Ready, which is True while Accepted and Connected are.
+	// conditions are Accepted (the registration is usable), Connected (the cluster
+	// answers), Permitted (the account may do what the operator needs) and Ready,
+	// which is True while Accepted and Connected are.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -83,7 +89,8 @@ type TargetClusterCapabilities struct {
 	// +optional
 	RabbitMQ bool `json:"rabbitmq"`
 
-	// externalSecrets is true when the resources of the External Secrets Operator are served.
+	// externalSecrets is true when the resources of the External Secrets Operator
+	// are served.
 	// +optional
 	ExternalSecrets bool `json:"externalSecrets"`
 }
@@ -98,17 +105,20 @@ type MissingPermission struct {
 	// +optional
 	Group string `json:"group,omitempty"`
 
-	// resource is the resource in the plural, with its subresource after a slash where there is one.
+	// resource is the resource in the plural, with its subresource after a slash
+	// where there is one.
 	// +required
 	Resource string `json:"resource"`
 
-	// namespace is the namespace the permission is missing in. Empty means all namespaces, or a resource without one.
+	// namespace is the namespace the permission is missing in. Empty means all
+	// namespaces, or a resource without one.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// TargetCluster shows a cluster that is registered for Cinders to be created on. It is a mirror: the operator writes one
-// beside each registration and writes it again when it is deleted; creating one by hand registers nothing.
+// TargetCluster shows a cluster that is registered for Cinders to be created
+// on. It is a mirror: the operator writes one beside each registration and
+// writes it again when it is deleted; creating one by hand registers nothing.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -122,7 +132,8 @@ type MissingPermission struct {
 type TargetCluster struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// metadata is the standard object metadata. The name is the one the cluster is registered under.
+	// metadata is the standard object metadata. The name is the one the cluster is
+	// registered under.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
