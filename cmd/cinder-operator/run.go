@@ -112,6 +112,7 @@ func run(ctx context.Context, o options, log logr.Logger) error {
 		Registry:                registry,
 		Projector:               projector,
 		Recorder:                local.GetEventRecorder(controllerName),
+		Namespace:               o.Namespace,
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 	}); err != nil {
 		return err

@@ -65,6 +65,10 @@ func (r *Reconciler) cindersOfCluster(ctx context.Context, name string) []reconc
 // cindersOfObject maps an event of a child, or of an object that Cinders only
 // read, on any cluster.
 func (r *Reconciler) cindersOfObject(ctx context.Context, ev clusters.Event) []reconcile.Request {
+	// The cache of a namespaced operator refuses to be asked about another.
+	if r.Namespace != "" && ev.Object.GetNamespace() != r.Namespace {
+		return nil
+	}
 	if partial, ok := ev.Object.(*metav1.PartialObjectMetadata); ok {
 		return r.cindersReading(ctx, ev.Cluster, partial.Kind, partial.Namespace, partial.Name)
 	}

@@ -76,6 +76,10 @@ func clusterOf(c *v1alpha1.Cinder) string {
 // about: of a Deployment the ones whose projection it takes, of a Secret the
 // ones whose key it holds.
 func (r *reconciler) ofEvent(ctx context.Context, ev clusters.Event) []reconcile.Request {
+	// The cache of a namespaced operator refuses to be asked about another.
+	if r.Namespace != "" && ev.Object.GetNamespace() != r.Namespace {
+		return nil
+	}
 	switch o := ev.Object.(type) {
 	case *appsv1.Deployment:
 		return r.ofDeployment(ctx, ev, o)

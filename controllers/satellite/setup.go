@@ -45,8 +45,7 @@ type Registry interface {
 
 var _ Registry = (*clusters.Registry)(nil)
 
-// Options are what both controllers work with. All but
-// MaxConcurrentReconciles are required.
+// Options are what both controllers work with. The first five are required.
 type Options struct {
 	// Client reads the hub's cache and writes to the hub.
 	Client client.Client
@@ -56,6 +55,8 @@ type Options struct {
 	Projector *projection.Projector
 	// Recorder writes the events of CinderBackends. CinderBackupBackends get none.
 	Recorder events.EventRecorder
+	// Namespace is the one hub namespace that is served; empty serves all.
+	Namespace string
 	// MaxConcurrentReconciles bounds the passes that run at the same time, for
 	// each kind. The default is 1.
 	MaxConcurrentReconciles int
