@@ -14,14 +14,20 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
 	"c5c3.io/cinder-operator/internal/render"
 	"c5c3.io/cinder-operator/internal/render/rendertest"
 	"c5c3.io/cinder-operator/internal/render/workload"
 )
+
+// object is anything with a kind and a name.
+type object interface {
+	metav1.Object
+	runtime.Object
+}
 
 // plain is the least a Cinder has: no Keystone, no backend.
 func plain() (*v1alpha1.Cinder, render.Facts) {
@@ -94,8 +100,8 @@ func full() (*v1alpha1.Cinder, render.Facts) {
 var samples = map[string]func() (*v1alpha1.Cinder, render.Facts){"plain": plain, "nfs": nfs, "full": full}
 
 // objects renders everything a sample has, by a name for its golden file.
-func objects(c *v1alpha1.Cinder, f render.Facts) map[string]client.Object {
-	out := map[string]client.Object{
+func objects(c *v1alpha1.Cinder, f render.Facts) map[string]object {
+	out := map[string]object{
 		"api":         workload.API(c, f),
 		"service":     workload.Service(c),
 		"pdb":         workload.PDB(c),
@@ -120,10 +126,10 @@ func objects(c *v1alpha1.Cinder, f render.Facts) map[string]client.Object {
 }
 
 // templates are the pod templates among the objects.
-func templates(objects map[string]client.Object) map[string]corev1.PodTemplateSpec {
+func templates(objects map[string]object) map[string]corev1.PodTemplateSpec {
 	out := map[string]corev1.PodTemplateSpec{}
-	for name, object := range objects {
-		switch o := object.(type) {
+	for name, rendered := range objects {
+		switch o := rendered.(type) {
 		case *appsv1.Deployment:
 			out[name] = o.Spec.Template
 		case *batchv1.Job:
@@ -149,8 +155,8 @@ func TestEveryObjectIsRenderedAsItsGoldenFile(t *testing.T) {
 	for sample, build := range samples {
 		t.Run(sample, func(t *testing.T) {
 			all := objects(build())
-			for name, object := range all {
-				rendertest.Golden(t, sample+"/"+name+".yaml", rendertest.YAML(t, object))
+			for name, rendered := range all {
+				rendertest.Golden(t, sample+"/"+name+".yaml", rendertest.YAML(t, rendered))
 			}
 			rendertest.Stable(t, func() string {
 				var b strings.Builder
@@ -177,8 +183,8 @@ func TestTheOrderOfBackendsInTheFactsChangesNothing(t *testing.T) {
 func TestRenderingLeavesItsInputAlone(t *testing.T) {
 	c, f := full()
 	before := rendertest.YAML(t, c) + rendertest.YAML(t, f)
-	for _, object := range objects(c, f) {
-		labels := object.GetLabels()
+	for _, rendered := range objects(c, f) {
+		labels := rendered.GetLabels()
 		labels["added"] = "later"
 	}
 	for _, template := range templates(objects(c, f)) {
