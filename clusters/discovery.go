@@ -89,6 +89,8 @@ func (s *served) add(gv schema.GroupVersion, r *metav1.APIResource) {
 		singular = strings.ToLower(r.Kind)
 	}
 	s.mapper.AddSpecific(gvk, gv.WithResource(r.Name), gv.WithResource(singular), scope)
+	// A cache that is limited to namespaces asks for the scope of the list's own kind.
+	s.mapper.Add(gv.WithKind(r.Kind+"List"), scope)
 }
 
 func (s *served) keep(gv schema.GroupVersion, old *served) {
