@@ -107,15 +107,17 @@ func (s *Scope) observe(ctx context.Context, in *intent, live bool) (current cli
 		}
 	}
 	if !found || !s.oursByLabels(obj) {
-		obj = in.like()
-		if found, err = s.readLive(ctx, in.ref, obj); err != nil || !found {
-			return nil, false, err
+		// Metadata first: the content of a Secret that is not ours is never read.
+		for _, probe := range []client.Object{metadataOf(in.ref), in.like()} {
+			if found, err = s.readLive(ctx, in.ref, probe); err != nil || !found {
+				return nil, false, err
+			}
+			v := s.judge(in.ref, probe)
+			if !v.ours {
+				return nil, false, s.foreign(in.ref, v.owner)
+			}
+			obj, adopt = probe, v.takeover
 		}
-		v := s.judge(in.ref, obj)
-		if !v.ours {
-			return nil, false, s.foreign(in.ref, v.owner)
-		}
-		adopt = v.takeover
 	}
 	if owner, foreign := s.foreignController(obj); foreign {
 		return nil, false, s.foreign(in.ref, owner)

@@ -17,8 +17,8 @@ import (
 	"c5c3.io/cinder-operator/projection"
 )
 
-// as is a client of a user of the given name, who may do nothing but what f
-// granted.
+// as is a client of a user of the given name, who may do nothing but what was
+// granted to that name.
 func as(t *testing.T, user string) client.Client {
 	t.Helper()
 	cfg := rest.CopyConfig(apiServer)

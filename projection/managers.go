@@ -94,8 +94,9 @@ func hubOf(e metav1.ManagedFieldsEntry) (string, bool) {
 
 // takeoverPatch moves the fields of all previous managers to ours, so that the
 // next apply takes away what the intent does not name: a second container that
-// the previous manager put there would else stay. Finalizers stay whose they
-// are; somebody waits for them. The patch is bound to the resourceVersion.
+// the previous manager put there would else stay. Finalizers stay their
+// managers' as well, and so stay: somebody waits for them. The patch is bound to
+// the resourceVersion.
 func (m managers) takeoverPatch(o metav1.Object, manager string) (client.Patch, error) {
 	union := map[string]any{}
 	for _, e := range m.entries {
@@ -104,9 +105,6 @@ func (m managers) takeoverPatch(o metav1.Object, manager string) (client.Patch, 
 			continue
 		}
 		mergeFields(union, fieldsOf(e))
-	}
-	if meta, ok := union["f:metadata"].(map[string]any); ok {
-		delete(meta, "f:finalizers")
 	}
 	raw, err := json.Marshal(union)
 	if err != nil {

@@ -52,19 +52,23 @@ func TestAForeignObjectIsRefusedByNameAndLeftUnchanged(t *testing.T) {
 	}
 }
 
+// restarted is the scope of another owner in a process that remembers nothing.
+func (f *fixture) restarted(name string) *projection.Scope {
+	f.Helper()
+	return f.scopeOf(projection.New(projection.Options{Scheme: scheme, HubUID: hubA}), f.target, f.newOwner(name))
+}
+
 func TestTheChildOfAnotherOwnerOfThisHubIsRefusedNamingIt(t *testing.T) {
 	f := onTarget(t)
 	f.apply(deployment("x-scheduler"))
-	other := f.scopeOf(f.p, f.target, f.newOwner("other"))
-	f.refuses(other, deployment("x-scheduler"), "ConfigMap "+f.ns+"/"+f.owner.Name)
+	f.refuses(f.restarted("other"), deployment("x-scheduler"), "ConfigMap "+f.ns+"/"+f.owner.Name)
 }
 
 func TestTheChildOfAnotherOwnerOfThisHubIsRefusedAlsoWithoutItsHubLabel(t *testing.T) {
 	f := onTarget(t)
 	f.apply(deployment("x-scheduler"))
 	f.edit(deployment("x-scheduler"), func(o client.Object) { setLabel(o, projection.LabelOwnerHub, "") })
-	other := f.scopeOf(f.p, f.target, f.newOwner("other"))
-	f.refuses(other, deployment("x-scheduler"), "ConfigMap "+f.ns+"/"+f.owner.Name)
+	f.refuses(f.restarted("other"), deployment("x-scheduler"), "ConfigMap "+f.ns+"/"+f.owner.Name)
 }
 
 func TestTheChildOfAnotherOwnerOfThisHubIsRefusedAlsoWithoutAnyLabel(t *testing.T) {
@@ -243,4 +247,20 @@ func TestAnObjectThatWouldBeAdoptedStaysWithItsForeignController(t *testing.T) {
 		UID: "another-uid", Controller: ptr.To(true)}})
 	f.create(theirs)
 	f.refuses(f.scope, secret("child"), "Other boss")
+}
+
+func TestTheContentOfAForeignSecretIsNeverRead(t *testing.T) {
+	f := onTarget(t)
+	theirs := secret("child")
+	theirs.Namespace = f.ns
+	f.create(theirs)
+	f.target.calls.reset()
+	f.refuses(f.scope, secret("child"))
+	if _, err := f.scope.Delete(f.ctx, secret("child"), metav1.DeletePropagationBackground); err != nil {
+		t.Fatal(err)
+	}
+	f.sweep()
+	if n := f.target.calls.withContent("secrets"); n != 0 {
+		t.Errorf("%d reads of whole Secrets: %v", n, f.target.calls.all())
+	}
 }

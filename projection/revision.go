@@ -175,7 +175,7 @@ func (s *Scope) SweepRevisions(ctx context.Context, kind client.Object, base str
 	}
 	var errs []error
 	for i := range items {
-		if items[i].GetDeletionTimestamp() != nil || baseOf(&items[i]) != base {
+		if items[i].GetDeletionTimestamp() != nil {
 			continue
 		}
 		errs = append(errs, s.deleteRevision(ctx, refTo(ref.GroupVersionKind, &items[i]), &items[i]))
@@ -193,7 +193,7 @@ func (s *Scope) PruneRevisions(ctx context.Context, kind client.Object, base, cu
 		return err
 	}
 	old := slices.DeleteFunc(revisions, func(r client.Object) bool {
-		return r.GetName() == current || r.GetDeletionTimestamp() != nil || baseOf(r) != base
+		return r.GetName() == current || r.GetDeletionTimestamp() != nil
 	})
 	if len(old) <= RevisionHistory {
 		return nil

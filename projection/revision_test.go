@@ -127,6 +127,7 @@ func TestABaseLongerThanALabelIsFoundAgain(t *testing.T) {
 	if err != nil || !slices.Equal(bases, []string{base, base + "y"}) {
 		t.Errorf("bases %v, %v", bases, err)
 	}
+	f.edit(secret(names[0]), func(o client.Object) { o.SetAnnotations(nil) })
 	if err := f.scope.SweepRevisions(f.ctx, &corev1.Secret{}, base); err != nil {
 		t.Fatal(err)
 	}

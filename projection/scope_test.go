@@ -114,6 +114,22 @@ func TestAnotherClusterBehindAKnownNameIsAppliedAnew(t *testing.T) {
 	}
 }
 
+func TestWhatWasAppliedForAForgottenOwnerIsAppliedOnceMore(t *testing.T) {
+	f := onTarget(t)
+	f.apply(secret("child"))
+	f.target.calls.reset()
+	f.p.Forget(types.UID("another"))
+	f.apply(secret("child"))
+	if got := f.target.calls.of("PATCH"); got != 0 {
+		t.Errorf("%d applies after another owner was forgotten", got)
+	}
+	f.p.Forget(f.owner.UID)
+	f.apply(secret("child"))
+	if got := f.target.calls.of("PATCH"); got != 1 {
+		t.Errorf("%d applies after the owner was forgotten, want 1", got)
+	}
+}
+
 func TestWritesAreCountedByClusterKindAndOperationAndNothingElseIs(t *testing.T) {
 	f := onTarget(t)
 	reg := prometheus.NewRegistry()

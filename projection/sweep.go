@@ -30,7 +30,6 @@ const listPage = 500
 // does not answer ends the sweep. In both cases the error says that the
 // result is not whole.
 func (s *Scope) Sweep(ctx context.Context) (found []Ref, err error) {
-	defer s.p.Forget(s.owner.UID)
 	var errs []error
 	for _, kind := range s.p.kinds {
 		refs, err := s.sweepKind(ctx, kind)

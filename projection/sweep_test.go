@@ -121,17 +121,6 @@ func TestASweepDoesNotWaitForForeignFinalizers(t *testing.T) {
 	f.release(secret("child"))
 }
 
-func TestASweepForgetsWhatWasAppliedForTheOwner(t *testing.T) {
-	f := onTarget(t)
-	f.apply(secret("child"))
-	f.sweep()
-	f.awaitCached(secret("child"))
-	f.apply(secret("child"))
-	if !f.exists(secret("child")) {
-		t.Error("the child was not made anew")
-	}
-}
-
 func TestOrphansAreTheChildrenOfThisHubWhoseOwnerIsGone(t *testing.T) {
 	f := onTarget(t)
 	f.apply(secret("child"))

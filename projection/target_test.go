@@ -145,19 +145,37 @@ type counter struct {
 	mu       sync.Mutex
 	requests map[string]int
 	paths    []string
+	// whole are the paths of the reads that asked for more than metadata.
+	whole []string
 }
 
-func (c *counter) add(method, path string) {
+func (c *counter) add(method, path, accept string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.requests[method]++
 	c.paths = append(c.paths, method+" "+path)
+	if method == http.MethodGet && !strings.Contains(accept, "as=PartialObjectMetadata") {
+		c.whole = append(c.whole, path)
+	}
+}
+
+// withContent counts the reads of whole objects of a resource.
+func (c *counter) withContent(resource string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for _, path := range c.whole {
+		if strings.Contains(path+"/", "/"+resource+"/") {
+			n++
+		}
+	}
+	return n
 }
 
 func (c *counter) reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.requests, c.paths = map[string]int{}, nil
+	c.requests, c.paths, c.whole = map[string]int{}, nil, nil
 }
 
 // all are the requests since the last reset.
@@ -180,7 +198,7 @@ type countingTransport struct {
 
 func (c *countingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if watch := req.URL.Query().Get("watch"); watch != "true" && watch != "1" {
-		c.counter.add(req.Method, strings.TrimPrefix(req.URL.Path, "/"))
+		c.counter.add(req.Method, strings.TrimPrefix(req.URL.Path, "/"), req.Header.Get("Accept"))
 	}
 	return c.next.RoundTrip(req)
 }
