@@ -168,5 +168,5 @@ func (r *Reconciler) skipped(p *Pass, typ, event, kind, name string, fault error
 			return
 		}
 	}
-	p.warning(event, "%s", note)
+	p.warning(event, note)
 }

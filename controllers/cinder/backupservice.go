@@ -72,7 +72,7 @@ func (r *Reconciler) tellNotes(p *Pass, notes workload.Notes) string {
 	for _, n := range all {
 		suffix += "; " + n.text
 		if was == nil || !strings.Contains(was.Message, n.text) {
-			p.warning(n.reason, "%s", n.text)
+			p.warning(n.reason, n.text)
 		}
 	}
 	return suffix

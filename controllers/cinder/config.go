@@ -108,6 +108,6 @@ func (r *Reconciler) reportExtraConfig(p *Pass, overridden []string) {
 	}
 	p.setFalse(typ, v1alpha1.ReasonOwnedKeysOverridden, "spec.extraConfig overrides options of the operator's own: %s", strings.Join(overridden, ", "))
 	if p.changed(typ) {
-		p.warning(EventExtraConfigOwnedKeyOverride, "%s", listNote("spec.extraConfig overrides options of the operator's own:", overridden))
+		p.warning(EventExtraConfigOwnedKeyOverride, listNote("spec.extraConfig overrides options of the operator's own:", overridden))
 	}
 }

@@ -5,6 +5,7 @@ package cinder_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"testing"
@@ -230,10 +231,10 @@ func (f *fixture) awaitGone(obj client.Object, name string) {
 	f.Helper()
 	f.eventually(fmt.Sprintf("%T %s to go", obj, name), func(ctx context.Context) error {
 		err := f.children.Get(ctx, client.ObjectKey{Namespace: f.ns, Name: name}, obj)
-		if apierrors.IsNotFound(err) || err == nil && obj.GetDeletionTimestamp() != nil {
-			return nil
+		if err == nil && obj.GetDeletionTimestamp() == nil {
+			return errors.New("it is still there")
 		}
-		return fmt.Errorf("it is still there, error %v", err)
+		return client.IgnoreNotFound(err)
 	})
 }
 

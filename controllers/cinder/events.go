@@ -69,9 +69,7 @@ func (r *Reconciler) tellNow(p *Pass, kind, reason, format string, args ...any) 
 	record(r.Recorder, p.Cinder, kind, reason, fmt.Sprintf(format, args...))
 }
 
-func (p *Pass) warning(reason, format string, args ...any) {
-	p.events.add(reason, fmt.Sprintf(format, args...))
-}
+func (p *Pass) warning(reason, note string) { p.events.add(reason, note) }
 
 // changed tells whether a condition differs from what the pass found: only then
 // is there something to tell in an event.

@@ -65,7 +65,7 @@ func (r *Reconciler) acceptCluster(p *Pass) {
 	if p.Target.IsHub() || known == nil || known.UID == "" || known.UID == string(p.Target.UID()) {
 		return
 	}
-	p.warning(EventRemoteChildrenAbandoned, "%s", abandonedNote(p.Cinder, fmt.Sprintf("the cluster with the UID %s", known.UID)))
+	p.warning(EventRemoteChildrenAbandoned, abandonedNote(p.Cinder, fmt.Sprintf("the cluster with the UID %s", known.UID)))
 	p.landed()
 }
 

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cinder
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"c5c3.io/cinder-operator/api/v1alpha1"
+	"c5c3.io/cinder-operator/clusters"
+)
+
+func TestChildrenAreGivenUpOnlyWhenBothWindowsHaveRunOut(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
+	for name, c := range map[string]struct {
+		cause            clusters.UnavailableCause
+		annotated        bool
+		deleted, missing int
+		now              int
+		abandon          bool
+	}{
+		"deregistered just now":                         {clusters.CauseNotRegistered, false, 0, 0, 0, false},
+		"deleted long ago, missing for a moment":        {clusters.CauseNotRegistered, false, -60, 0, 4, false},
+		"missing for long, deleted a moment ago":        {clusters.CauseNotRegistered, false, 0, -60, 4, false},
+		"both windows have run out":                     {clusters.CauseNotRegistered, false, 0, 0, 5, true},
+		"a refused registration is waited for":          {clusters.CauseRefused, false, -600, -600, 0, false},
+		"a lost cluster is waited for":                  {clusters.CauseUnreachable, false, -600, -600, 0, false},
+		"a namespace that left the registration":        {clusters.CauseNamespaceNotServed, false, -600, -600, 0, false},
+		"another cluster behind the name is waited for": {causeAnotherCluster, false, -600, -600, 0, false},
+		"the annotation ends it for a lost cluster":     {clusters.CauseUnreachable, true, 0, 0, 0, true},
+		"the annotation ends it for a deregistered one": {clusters.CauseNotRegistered, true, 0, 0, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := &Reconciler{Deps: Deps{AbandonAfter: 5 * time.Minute}, missing: newMissingSince()}
+			r.missing.first("edge", at(c.missing))
+			deleted := metav1.NewTime(at(c.deleted))
+			cr := &v1alpha1.Cinder{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &deleted}}
+			if c.annotated {
+				cr.Annotations = map[string]string{v1alpha1.AnnotationAbandonChildren: "true"}
+			}
+			abandon, message := r.verdict(cr, &clusters.UnavailableError{Cluster: "edge", Cause: c.cause, Message: "why"}, at(c.now))
+			if abandon != c.abandon {
+				t.Fatalf("abandon is %v (%s)", abandon, message)
+			}
+			if !abandon && (!strings.Contains(message, "why") || !strings.Contains(message, v1alpha1.AnnotationAbandonChildren)) {
+				t.Errorf("message is %q", message)
+			}
+		})
+	}
+}
+
+func TestTheFirstFailureIsForgottenOnSuccess(t *testing.T) {
+	t.Parallel()
+	m := newMissingSince()
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	m.first("edge", start)
+	if got := m.first("edge", start.Add(time.Hour)); !got.Equal(start) {
+		t.Errorf("missing since %s", got)
+	}
+	m.forget("edge")
+	if got := m.first("edge", start.Add(time.Hour)); !got.Equal(start.Add(time.Hour)) {
+		t.Errorf("missing since %s after a success", got)
+	}
+}
+
+func TestStepErrorsOfALostClusterBecomeOneCondition(t *testing.T) {
+	t.Parallel()
+	r := &Reconciler{Deps: Deps{Intervals: Intervals{}.withDefaults()}}
+	lost := &clusters.UnavailableError{Cause: clusters.CauseUnreachable, Message: `target cluster "edge" is unreachable`}
+	p := &Pass{Cinder: &v1alpha1.Cinder{}}
+	res, handled := r.onStepError(p, stepScheduler, errors.Join(errors.New("apply Deployment"), lost))
+	if !handled || res.RequeueAfter != RequeueSecretPolling {
+		t.Errorf("handled is %v, requeue after %s", handled, res.RequeueAfter)
+	}
+	conds := *p.Conditions()
+	if len(conds) != 1 || conds[0].Type != v1alpha1.ConditionSecretsReady || conds[0].Reason != v1alpha1.ReasonTargetClusterUnavailable || conds[0].Message != lost.Message {
+		t.Errorf("conditions are %+v", conds)
+	}
+
+	quiet := &Pass{Cinder: &v1alpha1.Cinder{}}
+	if res, handled := r.onStepError(quiet, stepScheduler, &clusters.UnavailableError{Cause: clusters.CauseStarting}); !handled || !res.IsZero() || len(*quiet.Conditions()) != 0 {
+		t.Errorf("a starting registry answers %v, %v, %v", res, handled, *quiet.Conditions())
+	}
+	if _, handled := r.onStepError(quiet, stepScheduler, errors.New("some other error")); handled {
+		t.Error("any other error is the engine's")
+	}
+}

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cinder
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"c5c3.io/cinder-operator/api/v1alpha1"
+	"c5c3.io/cinder-operator/clusters"
+)
+
+// named is a target of which only the identity matters.
+type named struct {
+	clusters.Target
+	uid types.UID
+	hub bool
+}
+
+func (n named) Name() string   { return "edge" }
+func (n named) UID() types.UID { return n.uid }
+func (n named) IsHub() bool    { return n.hub }
+
+func TestTheIdentityOfAClusterIsCheckedNotItsName(t *testing.T) {
+	t.Parallel()
+	known := &v1alpha1.TargetClusterStatusRef{Name: "edge", UID: "old"}
+	accepted := map[string]string{v1alpha1.AnnotationAcceptCluster: "new"}
+	for name, c := range map[string]struct {
+		known       *v1alpha1.TargetClusterStatusRef
+		annotations map[string]string
+		target      named
+		held        bool
+	}{
+		"nothing was ever applied":         {nil, nil, named{uid: "new"}, false},
+		"the same cluster":                 {known, nil, named{uid: "old"}, false},
+		"another cluster":                  {known, nil, named{uid: "new"}, true},
+		"another cluster, accepted":        {known, accepted, named{uid: "new"}, false},
+		"a third one was accepted":         {known, accepted, named{uid: "third"}, true},
+		"a hub that was rebuilt is itself": {known, nil, named{uid: "new", hub: true}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cr := &v1alpha1.Cinder{ObjectMeta: metav1.ObjectMeta{Annotations: c.annotations}}
+			cr.Status.TargetCluster = c.known
+			err := checkIdentity(cr, c.target)
+			u, ok := clusters.AsUnavailable(err)
+			if ok != c.held {
+				t.Fatalf("error is %v", err)
+			}
+			if c.held && (!strings.Contains(u.Message, "old") || !strings.Contains(u.Message, string(c.target.uid))) {
+				t.Errorf("message %q does not name both", u.Message)
+			}
+		})
+	}
+}
