@@ -83,7 +83,8 @@ func parse(args []string, out io.Writer) (options, error) {
 	if o.Version {
 		return o, nil
 	}
-	return o, o.validate()
+	err := o.validate()
+	return o, err
 }
 
 func usage(out io.Writer, fs *pflag.FlagSet) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -65,6 +66,14 @@ func findHub(kubeconfig string) (hub, error) {
 	// make one busy controller delay another.
 	h.config.QPS = -1
 	return h, nil
+}
+
+// disconnect closes the connections that nothing uses any more. Every client
+// with the hub's settings shares them.
+func (h hub) disconnect() {
+	if transport, err := rest.TransportFor(h.config); err == nil {
+		utilnet.CloseIdleConnectionsFor(transport)
+	}
 }
 
 // identity asks the hub for what every child is labelled with.

@@ -43,6 +43,7 @@ func run(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
+	defer h.disconnect()
 	if o.LeaderElect && o.LeaderElectionNamespace == "" && !h.inCluster {
 		return errors.New("--leader-elect outside a cluster needs --leader-election-namespace")
 	}
@@ -81,7 +82,7 @@ func run(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return fmt.Errorf("set up the registry of target clusters: %w", err)
 	}
-	mgr, err := mcmanager.New(h.config, registry, managerOptions(o, h, scheme, hubID, log))
+	mgr, err := mcmanager.New(h.config, registry, managerOptions(o, scheme, hubID, log))
 	if err != nil {
 		return fmt.Errorf("set up the manager: %w", err)
 	}
@@ -130,7 +131,7 @@ func run(ctx context.Context, o options, log logr.Logger) error {
 // controllerName is the reporting controller of every event.
 const controllerName = "cinder-operator"
 
-func managerOptions(o options, h hub, scheme *runtime.Scheme, hubID string, log logr.Logger) mcmanager.Options {
+func managerOptions(o options, scheme *runtime.Scheme, hubID string, log logr.Logger) mcmanager.Options {
 	opts := mcmanager.Options{
 		Scheme: scheme,
 		Logger: log,
