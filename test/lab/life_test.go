@@ -26,7 +26,7 @@ import (
 func TestOutages(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
-	b.must(t, "up", "--targets", "1", "--nodes", "none")
+	b.must(t, "up", "--targets", "1", "--nodes-per-cluster", "1")
 	if _, err := b.kubectl("edge-1", "create", "configmap", "kept"); err != nil {
 		t.Fatal(err)
 	}
@@ -72,11 +72,9 @@ func TestOutages(t *testing.T) {
 	if _, err := b.run("resume", "edge-1"); err == nil || !strings.Contains(err.Error(), "it is running, not paused") {
 		t.Errorf("resuming what runs: %v", err)
 	}
-	// The controller manager works again: it gives a new namespace its ServiceAccount.
-	if _, err := b.kubectl("edge-1", "create", "namespace", "after"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.kubectl("edge-1", "wait", "--for=create", "serviceaccount/default", "-n", "after", "--timeout=30s"); err != nil {
+	// Controller manager, scheduler and kwok work again.
+	b.apply(t, "edge-1", web)
+	if _, err := b.kubectl("edge-1", "wait", "-n", "web", "--for=condition=Available", "deployment/web", "--timeout=60s"); err != nil {
 		t.Error(err)
 	}
 }

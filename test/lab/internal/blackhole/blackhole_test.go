@@ -81,7 +81,10 @@ func TestTheTLSHoleCompletesTheHandshakeAndStaysSilent(t *testing.T) {
 	}
 	client := &http.Client{Timeout: 300 * time.Millisecond, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
 	defer client.CloseIdleConnections()
-	_, err = client.Get("https://" + h.listener.Addr().String())
+	resp, err := client.Get("https://" + h.listener.Addr().String())
+	if err == nil {
+		resp.Body.Close()
+	}
 	var timeout net.Error
 	if !errors.As(err, &timeout) || !timeout.Timeout() {
 		t.Errorf("a request ended with %v", err)

@@ -48,7 +48,8 @@ func newClient(where, socket string) *Client {
 // Status asks what runs.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	var status Status
-	return status, c.call(ctx, http.MethodGet, PathStatus, nil, &status)
+	err := c.call(ctx, http.MethodGet, PathStatus, nil, &status)
+	return status, err
 }
 
 // Down asks the supervisor to end everything, itself last.

@@ -49,6 +49,8 @@ type Options struct {
 	EtcdURL  string
 	// Port is the API server's; it stays the same for the cluster's whole life.
 	Port int
+	// GCPercent is the API server's GOGC; zero leaves it to Go.
+	GCPercent int
 	// FakeNodes is the number of nodes that kwok plays. With zero there is neither kwok nor a scheduler.
 	FakeNodes int
 }
@@ -132,7 +134,7 @@ func (c *Cluster) exclusively(ctx context.Context, verb string, operation func()
 // startServing starts the API server, waits until it is ready, and starts the programs beside it.
 func (c *Cluster) startServing(ctx context.Context) error {
 	c.setState(Starting)
-	server, err := c.startProgram(programAPIServer, c.opts.Binaries.Path(programAPIServer), c.apiServerArgs())
+	server, err := c.startProgram(programAPIServer, c.opts.Binaries.Path(programAPIServer), c.apiServerArgs(), c.apiServerEnv()...)
 	if err != nil {
 		return err
 	}

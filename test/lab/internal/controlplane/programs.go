@@ -63,14 +63,22 @@ func (c *Cluster) file(name string) string {
 	return filepath.Join(c.opts.Dir.ClusterState(c.opts.Name), name)
 }
 
-func (c *Cluster) startProgram(program, path string, args []string) (*process.Process, error) {
+func (c *Cluster) startProgram(program, path string, args []string, env ...string) (*process.Process, error) {
 	return c.opts.Spawner.Start(process.Spec{
 		Name: program + " of " + c.opts.Name,
 		Path: path,
 		Args: args,
+		Env:  env,
 		Log:  c.opts.Dir.Log(c.opts.Name, program),
 		Dir:  c.opts.Dir.ClusterState(c.opts.Name),
 	})
+}
+
+func (c *Cluster) apiServerEnv() []string {
+	if c.opts.GCPercent == 0 || os.Getenv("GOGC") != "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("GOGC=%d", c.opts.GCPercent)}
 }
 
 func (c *Cluster) apiServerArgs() []string {

@@ -30,7 +30,7 @@ type End struct {
 	Hold bool `json:"hold,omitempty"`
 }
 
-// Validate refuses what cannot be decided.
+// Validate refuses what cannot be decided or cleared.
 func (e End) Validate() error {
 	if e.Job == "" {
 		return fmt.Errorf("a Job's name or pattern is required")

@@ -73,6 +73,9 @@ func Clear(ctx context.Context, kubeconfig string, end End) error {
 	if err != nil {
 		return err
 	}
+	if err := end.Validate(); err != nil {
+		return err
+	}
 	name := end.name()
 	err = client.CoreV1().ConfigMaps(paramNamespace).Delete(ctx, name, metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {

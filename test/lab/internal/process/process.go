@@ -26,6 +26,8 @@ type Spec struct {
 	Args []string
 	// Log is the file that the output is appended to.
 	Log string
+	// Env is added to the supervisor's environment.
+	Env []string
 	// Dir is the working folder, the supervisor's by default.
 	Dir string
 }
@@ -51,6 +53,7 @@ func (s *Spawner) Start(spec Spec) (*Process, error) {
 	// The child keeps a descriptor of its own.
 	defer output.Close()
 	cmd := exec.Command(spec.Path, spec.Args...)
+	cmd.Env = append(os.Environ(), spec.Env...)
 	cmd.Stdout, cmd.Stderr, cmd.Dir = output, output, spec.Dir
 	// A session of its own keeps the terminal's interrupt away from it: the supervisor decides the order of the end.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
@@ -58,7 +61,11 @@ func (s *Spawner) Start(spec Spec) (*Process, error) {
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
 	p := &Process{spec: spec, cmd: cmd, done: make(chan struct{})}
-	go p.wait()
+	s.add(p)
+	go func() {
+		defer s.remove(p)
+		p.wait()
+	}()
 	return p, nil
 }
 

@@ -35,20 +35,15 @@ func awaitEnd(t *testing.T, p *Process) {
 	}
 }
 
-func TestChildrenEndWithTheThreadThatStartedThem(t *testing.T) {
+func TestChildrenEndWithTheirSpawner(t *testing.T) {
 	s := NewSpawner()
 	p := start(t, s, "exec sleep 60")
 	if !p.Running() {
 		t.Fatal("the process has ended early")
 	}
 	s.Close()
-	awaitEnd(t, p)
-	var status syscall.WaitStatus
-	if state, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok {
-		status = state
-	}
-	if status.Signal() != syscall.SIGKILL {
-		t.Errorf("the process ended by %v, not by the kernel", status.Signal())
+	if p.Running() {
+		t.Error("the process still runs")
 	}
 	if _, err := s.Start(Spec{Name: "late", Path: "/bin/true", Log: filepath.Join(t.TempDir(), "log")}); !errors.Is(err, errClosed) {
 		t.Errorf("a start after Close: %v", err)

@@ -4,8 +4,11 @@
 package process
 
 import (
+	"context"
+	"maps"
 	"os/exec"
 	"runtime"
+	"slices"
 	"sync"
 )
 
@@ -18,6 +21,9 @@ type Spawner struct {
 	requests chan request
 	done     chan struct{}
 	closing  sync.Once
+
+	mu      sync.Mutex // guards running
+	running map[*Process]struct{}
 }
 
 type request struct {
@@ -25,9 +31,9 @@ type request struct {
 	reply chan error
 }
 
-// NewSpawner starts the goroutine. Close ends it, and with it every child that still runs.
+// NewSpawner starts the goroutine, which Close ends.
 func NewSpawner() *Spawner {
-	s := &Spawner{requests: make(chan request), done: make(chan struct{})}
+	s := &Spawner{requests: make(chan request), done: make(chan struct{}), running: map[*Process]struct{}{}}
 	go s.run()
 	return s
 }
@@ -55,7 +61,29 @@ func (s *Spawner) start(cmd *exec.Cmd) error {
 	}
 }
 
-// Close ends the goroutine and its thread. Children that still run are killed by the kernel.
+// Close kills every child that still runs, waits until they are gone, and ends the goroutine. It does not count on
+// the kernel, which kills nothing if the goroutine's thread happens to be the process's first: that one never ends.
 func (s *Spawner) Close() {
-	s.closing.Do(func() { close(s.done) })
+	s.closing.Do(func() {
+		close(s.done)
+		s.mu.Lock()
+		running := slices.Collect(maps.Keys(s.running))
+		s.mu.Unlock()
+		for _, p := range running {
+			// Its context has no end: the kernel does not refuse this signal.
+			_ = p.Kill(context.Background())
+		}
+	})
+}
+
+func (s *Spawner) add(p *Process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running[p] = struct{}{}
+}
+
+func (s *Spawner) remove(p *Process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.running, p)
 }

@@ -124,6 +124,16 @@ func (l *lab) start(ctx context.Context) error {
 	return nil
 }
 
+// gcPercent has the API servers of a small lab collect garbage less often: that saves a quarter of their start's CPU
+// time for 100 MiB each, which a fleet has to do without.
+func (l *lab) gcPercent() int {
+	const small = 8
+	if l.opts.Targets <= small {
+		return 400
+	}
+	return 0
+}
+
 func (l *lab) newMember(name string, port int) (*member, error) {
 	fakeNodes := 0
 	if l.opts.Nodes == NodesFake {
@@ -137,6 +147,7 @@ func (l *lab) newMember(name string, port int) (*member, error) {
 		EtcdURL:   controlplane.EtcdURL(l.etcdPort),
 		Port:      port,
 		FakeNodes: fakeNodes,
+		GCPercent: l.gcPercent(),
 	})
 	if err != nil {
 		return nil, err
