@@ -26,7 +26,7 @@ func (b *backoff) next() time.Duration {
 		b.cur *= 2
 	}
 	b.cur = min(b.cur, b.max)
-	return b.cur - time.Duration(rand.Int64N(int64(b.cur)/10+1)) //nolint:gosec // spreads load, guards nothing
+	return b.cur - time.Duration(rand.Int64N(int64(b.cur)/10+1))
 }
 
 // wait returns when d is over or wake is sent to, and false when ctx ended first.

@@ -101,6 +101,7 @@ func (c *composite) routeKind(gvk schema.GroupVersionKind) cache.Cache {
 	return c.children
 }
 
+// Get is part of cache.Cache.
 func (c *composite) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	to, err := c.route(obj)
 	if err != nil {
@@ -109,6 +110,7 @@ func (c *composite) Get(ctx context.Context, key client.ObjectKey, obj client.Ob
 	return to.Get(ctx, key, obj, opts...)
 }
 
+// List is part of cache.Cache.
 func (c *composite) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	to, err := c.route(list)
 	if err != nil {
@@ -117,6 +119,7 @@ func (c *composite) List(ctx context.Context, list client.ObjectList, opts ...cl
 	return to.List(ctx, list, opts...)
 }
 
+// GetInformer is part of cache.Cache.
 func (c *composite) GetInformer(ctx context.Context, obj client.Object, opts ...cache.InformerGetOption) (cache.Informer, error) {
 	to, err := c.route(obj)
 	if err != nil {
@@ -125,10 +128,12 @@ func (c *composite) GetInformer(ctx context.Context, obj client.Object, opts ...
 	return to.GetInformer(ctx, obj, opts...)
 }
 
+// GetInformerForKind is part of cache.Cache.
 func (c *composite) GetInformerForKind(ctx context.Context, gvk schema.GroupVersionKind, opts ...cache.InformerGetOption) (cache.Informer, error) {
 	return c.routeKind(gvk).GetInformerForKind(ctx, gvk, opts...)
 }
 
+// RemoveInformer is part of cache.Cache.
 func (c *composite) RemoveInformer(ctx context.Context, obj client.Object) error {
 	to, err := c.route(obj)
 	if err != nil {
@@ -141,6 +146,7 @@ func (c *composite) RemoveInformer(ctx context.Context, obj client.Object) error
 	return nil
 }
 
+// IndexField is part of cache.Cache.
 func (c *composite) IndexField(ctx context.Context, obj client.Object, field string, extract client.IndexerFunc) error {
 	to, err := c.route(obj)
 	if err != nil {
@@ -156,6 +162,7 @@ func (c *composite) each() []cache.Cache {
 	return []cache.Cache{c.children, c.inputs, c.plain}
 }
 
+// Start is part of cache.Cache.
 func (c *composite) Start(ctx context.Context) error {
 	// Held until the caches are through: a group whose first member may come while somebody waits for it is a race.
 	c.health.drained.Add(1)
@@ -169,6 +176,7 @@ func (c *composite) Start(ctx context.Context) error {
 	return err
 }
 
+// WaitForCacheSync is part of cache.Cache.
 func (c *composite) WaitForCacheSync(ctx context.Context) bool {
 	for _, one := range c.each() {
 		if !one.WaitForCacheSync(ctx) {

@@ -16,6 +16,7 @@ type checkedClient struct {
 	ready func(runtime.Object) error
 }
 
+// Get is part of client.Reader.
 func (c *checkedClient) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	if err := c.ready(obj); err != nil {
 		return err
@@ -23,6 +24,7 @@ func (c *checkedClient) Get(ctx context.Context, key client.ObjectKey, obj clien
 	return c.Client.Get(ctx, key, obj, opts...)
 }
 
+// List is part of client.Reader.
 func (c *checkedClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if err := c.ready(list); err != nil {
 		return err

@@ -337,14 +337,26 @@ func (c *connection) replaced(err error) error {
 
 var _ Target = (*connection)(nil)
 
-func (c *connection) Name() string             { return c.name }
-func (c *connection) IsHub() bool              { return false }
-func (c *connection) UID() types.UID           { return c.uid }
-func (c *connection) Client() client.Client    { return c.client }
-func (c *connection) APIReader() client.Reader { return c.reader }
-func (c *connection) Inputs() Inputs           { return c.inputs }
-func (c *connection) String() string           { return clusterString(c.name) }
+// Name is part of Target.
+func (c *connection) Name() string { return c.name }
 
+// IsHub is part of Target.
+func (c *connection) IsHub() bool { return false }
+
+// UID is part of Target.
+func (c *connection) UID() types.UID { return c.uid }
+
+// Client is part of Target.
+func (c *connection) Client() client.Client { return c.client }
+
+// APIReader is part of Target.
+func (c *connection) APIReader() client.Reader { return c.reader }
+
+// Inputs is part of Target.
+func (c *connection) Inputs() Inputs { return c.inputs }
+func (c *connection) String() string { return clusterString(c.name) }
+
+// Serves is part of Target.
 func (c *connection) Serves(gvk schema.GroupVersionKind) (bool, error) {
 	ok, err := c.mapper.current.Load().has(gvk)
 	if err != nil {
@@ -353,6 +365,7 @@ func (c *connection) Serves(gvk schema.GroupVersionKind) (bool, error) {
 	return ok, nil
 }
 
+// ServiceProxy is part of Target.
 func (c *connection) ServiceProxy(ctx context.Context, req ServiceRequest) (ServiceResponse, error) {
 	return serviceProxy(ctx, c, c.http, c.reg.Server, req)
 }

@@ -187,36 +187,43 @@ func missed[T any](m *discoMapper, v T, err error) (T, error) {
 	return v, err
 }
 
+// KindFor is part of meta.RESTMapper.
 func (m *discoMapper) KindFor(r schema.GroupVersionResource) (schema.GroupVersionKind, error) {
 	v, err := m.now().KindFor(r)
 	return missed(m, v, err)
 }
 
+// KindsFor is part of meta.RESTMapper.
 func (m *discoMapper) KindsFor(r schema.GroupVersionResource) ([]schema.GroupVersionKind, error) {
 	v, err := m.now().KindsFor(r)
 	return missed(m, v, err)
 }
 
+// ResourceFor is part of meta.RESTMapper.
 func (m *discoMapper) ResourceFor(r schema.GroupVersionResource) (schema.GroupVersionResource, error) {
 	v, err := m.now().ResourceFor(r)
 	return missed(m, v, err)
 }
 
+// ResourcesFor is part of meta.RESTMapper.
 func (m *discoMapper) ResourcesFor(r schema.GroupVersionResource) ([]schema.GroupVersionResource, error) {
 	v, err := m.now().ResourcesFor(r)
 	return missed(m, v, err)
 }
 
+// RESTMapping is part of meta.RESTMapper.
 func (m *discoMapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
 	v, err := m.now().RESTMapping(gk, versions...)
 	return missed(m, v, err)
 }
 
+// RESTMappings is part of meta.RESTMapper.
 func (m *discoMapper) RESTMappings(gk schema.GroupKind, versions ...string) ([]*meta.RESTMapping, error) {
 	v, err := m.now().RESTMappings(gk, versions...)
 	return missed(m, v, err)
 }
 
+// ResourceSingularizer is part of meta.RESTMapper.
 func (m *discoMapper) ResourceSingularizer(resource string) (string, error) {
 	return m.now().ResourceSingularizer(resource)
 }

@@ -9,25 +9,25 @@ import "errors"
 type UnavailableCause string
 
 const (
-	// CauseStarting: the first connection attempt since the process started has
+	// CauseStarting says that the first connection attempt since the process started has
 	// not ended, or the registrations were not read yet. The caller writes
 	// nothing and waits for Changes.
 	CauseStarting UnavailableCause = "Starting"
-	// CauseNotRegistered: no registration of that name.
+	// CauseNotRegistered says that there is no registration of that name.
 	CauseNotRegistered UnavailableCause = "NotRegistered"
-	// CauseRefused: the registration was refused.
+	// CauseRefused says that the registration was refused.
 	CauseRefused UnavailableCause = "Refused"
-	// CauseConnecting: the connection is being built.
+	// CauseConnecting says that the connection is being built.
 	CauseConnecting UnavailableCause = "Connecting"
-	// CauseUnreachable: the connection was lost.
+	// CauseUnreachable says that the connection was lost.
 	CauseUnreachable UnavailableCause = "Unreachable"
-	// CauseUnauthorized: the cluster answers 401.
+	// CauseUnauthorized says that the cluster answers 401.
 	CauseUnauthorized UnavailableCause = "Unauthorized"
-	// CauseNotPermitted: allowedNamespaces does not list the hub namespace.
+	// CauseNotPermitted says that allowedNamespaces does not list the hub namespace.
 	CauseNotPermitted UnavailableCause = "NotPermitted"
-	// CauseNamespaceNotServed: the registration's namespaces do not list it.
+	// CauseNamespaceNotServed says that the registration's namespaces do not list it.
 	CauseNamespaceNotServed UnavailableCause = "NamespaceNotServed"
-	// CauseNamespaceAbsent: the namespace does not exist on the target.
+	// CauseNamespaceAbsent says that the namespace does not exist on the target.
 	CauseNamespaceAbsent UnavailableCause = "NamespaceAbsent"
 )
 

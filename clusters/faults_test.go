@@ -291,6 +291,15 @@ func account(t *testing.T) (token string, revoke func()) {
 	}
 }
 
+func tokenOf(t *testing.T, sa *corev1.ServiceAccount) string {
+	t.Helper()
+	request := &authenticationv1.TokenRequest{}
+	if err := targetAdmin.SubResource("token").Create(t.Context(), sa, request); err != nil {
+		t.Fatal(err)
+	}
+	return request.Status.Token
+}
+
 func TestATokenIsSwappedUnderRunningWatchesAndARevokedOneNoticed(t *testing.T) {
 	f := newFleet(t)
 	first, revokeFirst := account(t)

@@ -4,7 +4,6 @@
 package clusters
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -288,7 +287,7 @@ func (f *fleet) unavailable(name string, cause UnavailableCause) string {
 		_, err := f.resolve(name, "default")
 		u, ok := AsUnavailable(err)
 		if !ok || u.Cause != cause {
-			return fmt.Errorf("got %v, want %s", err, cause)
+			return fmt.Errorf("got %w, want %s", err, cause)
 		}
 		message = u.Message
 		return nil
@@ -331,5 +330,3 @@ func child(t *testing.T, namespace, name string) *corev1.ConfigMap {
 }
 
 var errNotYet = errors.New("not yet")
-
-func contains(b []byte, s string) bool { return bytes.Contains(b, []byte(s)) }

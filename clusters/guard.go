@@ -60,10 +60,12 @@ type guardedReader struct {
 	next client.Reader
 }
 
+// Get is part of client.Reader.
 func (r *guardedReader) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	return guarded(ctx, r.guard, key.Namespace, func(ctx context.Context) error { return r.next.Get(ctx, key, obj, opts...) })
 }
 
+// List is part of client.Reader.
 func (r *guardedReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	return guarded(ctx, r.guard, "", func(ctx context.Context) error { return r.next.List(ctx, list, opts...) })
 }
@@ -76,40 +78,50 @@ type guardedClient struct {
 
 var _ client.Client = (*guardedClient)(nil)
 
+// Get is part of client.Client.
 func (c *guardedClient) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	return guarded(ctx, c.guard, key.Namespace, func(ctx context.Context) error { return c.Client.Get(ctx, key, obj, opts...) })
 }
 
+// List is part of client.Client.
 func (c *guardedClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	return guarded(ctx, c.guard, "", func(ctx context.Context) error { return c.Client.List(ctx, list, opts...) })
 }
 
+// Create is part of client.Client.
 func (c *guardedClient) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
 	return guarded(ctx, c.guard, obj.GetNamespace(), func(ctx context.Context) error { return c.Client.Create(ctx, obj, opts...) })
 }
 
+// Update is part of client.Client.
 func (c *guardedClient) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
 	return guarded(ctx, c.guard, obj.GetNamespace(), func(ctx context.Context) error { return c.Client.Update(ctx, obj, opts...) })
 }
 
+// Patch is part of client.Client.
 func (c *guardedClient) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
 	return guarded(ctx, c.guard, obj.GetNamespace(), func(ctx context.Context) error { return c.Client.Patch(ctx, obj, patch, opts...) })
 }
 
+// Apply is part of client.Client.
 func (c *guardedClient) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 	return guarded(ctx, c.guard, applyNamespace(obj), func(ctx context.Context) error { return c.Client.Apply(ctx, obj, opts...) })
 }
 
+// Delete is part of client.Client.
 func (c *guardedClient) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
 	return guarded(ctx, c.guard, "", func(ctx context.Context) error { return c.Client.Delete(ctx, obj, opts...) })
 }
 
+// DeleteAllOf is part of client.Client.
 func (c *guardedClient) DeleteAllOf(ctx context.Context, obj client.Object, opts ...client.DeleteAllOfOption) error {
 	return guarded(ctx, c.guard, "", func(ctx context.Context) error { return c.Client.DeleteAllOf(ctx, obj, opts...) })
 }
 
+// Status is part of client.Client.
 func (c *guardedClient) Status() client.SubResourceWriter { return c.SubResource("status") }
 
+// SubResource is part of client.Client.
 func (c *guardedClient) SubResource(name string) client.SubResourceClient {
 	return &guardedSubResource{guard: c.guard, SubResourceClient: c.Client.SubResource(name)}
 }
@@ -133,22 +145,27 @@ type guardedSubResource struct {
 	client.SubResourceClient
 }
 
+// Get is part of client.SubResourceClient.
 func (c *guardedSubResource) Get(ctx context.Context, obj, sub client.Object, opts ...client.SubResourceGetOption) error {
 	return guarded(ctx, c.guard, "", func(ctx context.Context) error { return c.SubResourceClient.Get(ctx, obj, sub, opts...) })
 }
 
+// Create is part of client.SubResourceClient.
 func (c *guardedSubResource) Create(ctx context.Context, obj, sub client.Object, opts ...client.SubResourceCreateOption) error {
 	return guarded(ctx, c.guard, "", func(ctx context.Context) error { return c.SubResourceClient.Create(ctx, obj, sub, opts...) })
 }
 
+// Update is part of client.SubResourceClient.
 func (c *guardedSubResource) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
 	return guarded(ctx, c.guard, "", func(ctx context.Context) error { return c.SubResourceClient.Update(ctx, obj, opts...) })
 }
 
+// Patch is part of client.SubResourceClient.
 func (c *guardedSubResource) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
 	return guarded(ctx, c.guard, "", func(ctx context.Context) error { return c.SubResourceClient.Patch(ctx, obj, patch, opts...) })
 }
 
+// Apply is part of client.SubResourceClient.
 func (c *guardedSubResource) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
 	return guarded(ctx, c.guard, "", func(ctx context.Context) error { return c.SubResourceClient.Apply(ctx, obj, opts...) })
 }

@@ -66,9 +66,9 @@ func newHub(cl cluster.Cluster, opts Options, emit func(Event)) (*hub, error) {
 
 // run brings the hub's informers up, keeps them in step with what the hub serves, and calls changed whenever that
 // differs. It needs the hub's cache to be started by somebody else, which the manager does.
-func (h *hub) run(ctx context.Context, opts Options, changed func()) error {
+func (h *hub) run(ctx context.Context, opts Options, changed func()) {
 	if !h.cluster.GetCache().WaitForCacheSync(ctx) {
-		return ctx.Err()
+		return
 	}
 	log := opts.Logger.WithValues("cluster", "the hub")
 	retry := newBackoff(opts.RetryMin, opts.RetryMax)
@@ -91,7 +91,7 @@ func (h *hub) run(ctx context.Context, opts Options, changed func()) error {
 			pause = opts.ProbeInterval * time.Duration(opts.DiscoverEvery)
 		}
 		if !wait(ctx, pause, h.miss) {
-			return nil
+			return
 		}
 	}
 }
@@ -123,12 +123,21 @@ func (h *hub) identify(ctx context.Context) error {
 	return nil
 }
 
-func (h *hub) Name() string             { return "" }
-func (h *hub) IsHub() bool              { return true }
-func (h *hub) String() string           { return clusterString("") }
-func (h *hub) Client() client.Client    { return h.client }
+// Name is part of Target.
+func (h *hub) Name() string { return "" }
+
+// IsHub is part of Target.
+func (h *hub) IsHub() bool    { return true }
+func (h *hub) String() string { return clusterString("") }
+
+// Client is part of Target.
+func (h *hub) Client() client.Client { return h.client }
+
+// APIReader is part of Target.
 func (h *hub) APIReader() client.Reader { return h.reader }
-func (h *hub) Inputs() Inputs           { return h.inputs }
+
+// Inputs is part of Target.
+func (h *hub) Inputs() Inputs { return h.inputs }
 
 // UID is empty until the hub was asked for it, which happens before it is resolved for the first time.
 func (h *hub) UID() types.UID {
@@ -138,6 +147,7 @@ func (h *hub) UID() types.UID {
 	return ""
 }
 
+// Serves is part of Target.
 func (h *hub) Serves(gvk schema.GroupVersionKind) (bool, error) {
 	ok, err := h.served.Load().has(gvk)
 	if err != nil {
@@ -146,6 +156,7 @@ func (h *hub) Serves(gvk schema.GroupVersionKind) (bool, error) {
 	return ok, nil
 }
 
+// ServiceProxy is part of Target.
 func (h *hub) ServiceProxy(ctx context.Context, req ServiceRequest) (ServiceResponse, error) {
 	return serviceProxy(ctx, h.guard, h.cluster.GetHTTPClient(), h.server, req)
 }

@@ -5,6 +5,7 @@ package clusters
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -34,12 +35,10 @@ func runCache(ctx context.Context, c cache.Cache, f func(context.Context) error)
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- c.Start(ctx) }()
-	defer func() {
-		cancel()
-		<-done
-	}()
-	if !c.WaitForCacheSync(ctx) {
-		return ctx.Err()
+	var err error
+	if c.WaitForCacheSync(ctx) {
+		err = f(ctx)
 	}
-	return f(ctx)
+	cancel()
+	return errors.Join(err, <-done)
 }

@@ -135,7 +135,7 @@ func (s *informerSet) prune(ctx context.Context, now *served) bool {
 		s.mu.Lock()
 		had := s.synced[key]
 		s.mu.Unlock()
-		if had || s.why(key) != errNotServed {
+		if had || !errors.Is(s.why(key), errNotServed) {
 			s.remove(ctx, key, obj, errNotServed)
 		}
 		changed = changed || had

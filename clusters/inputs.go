@@ -64,6 +64,7 @@ func newInputs(g guard, meta, live client.Reader, watched func(schema.GroupVersi
 	return &inputs{guard: g, meta: meta, live: live, watched: watched, memo: map[inputKey]*memoized{}}
 }
 
+// Secret is part of Inputs.
 func (in *inputs) Secret(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error) {
 	obj, err := in.read(ctx, gvkSecret, key, &corev1.Secret{})
 	if err != nil {
@@ -72,6 +73,7 @@ func (in *inputs) Secret(ctx context.Context, key types.NamespacedName) (*corev1
 	return obj.DeepCopyObject().(*corev1.Secret), nil
 }
 
+// ConfigMap is part of Inputs.
 func (in *inputs) ConfigMap(ctx context.Context, key types.NamespacedName) (*corev1.ConfigMap, error) {
 	obj, err := in.read(ctx, gvkConfigMap, key, &corev1.ConfigMap{})
 	if err != nil {

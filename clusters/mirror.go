@@ -197,7 +197,7 @@ func (m *mirror) fill(ctx context.Context, known *member, a *admitted, tc *v1alp
 	if count := m.registry.opts.CountOwners; count != nil {
 		n, err := count(ctx, known.name)
 		if err == nil {
-			status.Cinders = int32(min(n, 1<<30)) //nolint:gosec // bounded
+			status.Cinders = int32(min(n, 1<<30))
 		}
 	}
 	setConditions(tc, a, st)

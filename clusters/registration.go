@@ -36,7 +36,7 @@ type Registration struct {
 	APIServerCIDRs []netip.Prefix
 }
 
-// AllNamespaces, as an entry of AllowedNamespaces, admits every namespace of the hub.
+// AllNamespaces is the entry of AllowedNamespaces that admits every namespace of the hub.
 const AllNamespaces = "*"
 
 // Allows tells whether resources in the hub's namespace may use the cluster.

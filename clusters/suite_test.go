@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -43,6 +44,7 @@ func runTests(m *testing.M) int {
 	log.SetLogger(logr.Discard())
 	utilruntime.Must(clientgoscheme.AddToScheme(testScheme))
 	utilruntime.Must(v1alpha1.AddToScheme(testScheme))
+	utilruntime.Must(apiextensionsv1.AddToScheme(testScheme))
 	hub := &envtest.Environment{
 		CRDInstallOptions:        envtest.CRDInstallOptions{Paths: []string{filepath.Join("..", "config", "crd")}, ErrorIfPathMissing: true},
 		ControlPlaneStartTimeout: time.Minute, ControlPlaneStopTimeout: time.Minute,

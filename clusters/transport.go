@@ -128,6 +128,7 @@ type trackedConn struct {
 	forget func()
 }
 
+// Close is part of net.Conn.
 func (c *trackedConn) Close() error {
 	c.once.Do(c.forget)
 	return c.Conn.Close()
@@ -250,6 +251,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Close is part of io.Closer.
 func (b *boundedBody) Close() error {
 	defer b.end()
 	return b.ReadCloser.Close()

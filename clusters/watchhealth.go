@@ -143,11 +143,12 @@ type drainedWatch struct {
 	once    sync.Once
 }
 
+// Stop is part of watch.Interface.
 func (w *drainedWatch) Stop() {
 	w.Interface.Stop()
 	w.once.Do(func() {
 		w.running.Go(func() {
-			for range w.ResultChan() { //nolint:revive // reading is the point
+			for range w.ResultChan() {
 			}
 		})
 	})
