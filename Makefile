@@ -45,7 +45,7 @@ clean: lab-down ## Take the lab down and remove _output (the caches outside the 
 .PHONY: build
 build: ## Build the operator and everything else in cmd into _output/bin.
 	@mkdir -p $(BIN)
-	go build -trimpath -o $(BIN)/ ./cmd/...
+	go build -o $(BIN)/ ./cmd/...
 
 .PHONY: generate
 generate: ## Write everything that is generated: deep copies, CRDs, roles, webhooks.

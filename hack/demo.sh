@@ -30,12 +30,12 @@ finish() {
   exit "${status}"
 }
 
-# wait_ready NAMESPACE OBJECT SECONDS: waits for the object to exist and then
-# to be Ready; shows its conditions and the operator's last words if it is not.
+# wait_ready NAMESPACE OBJECT SECONDS: waits for the object to exist and to be
+# Ready; shows its conditions and the operator's last words if it is not.
 wait_ready() {
   local namespace=$1 object=$2 seconds=$3
-  if on hub wait --namespace "${namespace}" --for=create --timeout=60s "${object}" >/dev/null &&
-    on hub wait --namespace "${namespace}" --for=condition=Ready --timeout="${seconds}s" "${object}"; then
+  if eventually "${seconds}" on hub wait --namespace "${namespace}" --for=condition=Ready --timeout=10s "${object}"; then
+    echo "  ${object} is Ready"
     return
   fi
   conditions "${namespace}" "${object}" || true
@@ -58,7 +58,7 @@ children() {
 
 present cmd/cinder-operator "operator to build"
 step "building the operator and the lab"
-go build -trimpath -o "${OPERATOR}" "${ROOT}/cmd/cinder-operator"
+go build -o "${OPERATOR}" "${ROOT}/cmd/cinder-operator"
 "${LAB}" build
 
 step "bringing up a hub and ${#TARGETS[@]} targets in ${LAB_DIR}"
@@ -89,6 +89,11 @@ for target in "${TARGETS[@]}"; do
   wait_ready openstack "cinder/cinder-${target}" "${TIMEOUT}"
   wait_ready openstack "cinderbackend/volumes-${target}" 60
   wait_ready openstack "cinderbackupbackend/backups-${target}" 60
+done
+
+for target in "${TARGETS[@]}"; do
+  eventually 60 on hub wait --namespace "${CLUSTERS_NAMESPACE}" --for=jsonpath='{.status.cinders}'=1 --timeout=10s \
+    "targetcluster/${target}" || die "the registry does not count the Cinder of ${target}"
 done
 
 step "the proof"

@@ -30,6 +30,20 @@ on() {
   "${LAB}" kubectl "${cluster}" --dir "${LAB_DIR}" -- "$@"
 }
 
+# eventually SECONDS COMMAND...: repeats the command until it succeeds; shows
+# what it said last where it never does.
+eventually() {
+  local end=$((SECONDS + $1)) said
+  shift
+  until said=$("$@" 2>&1); do
+    if ((SECONDS >= end)); then
+      echo "${said}" >&2
+      return 1
+    fi
+    sleep 0.3
+  done
+}
+
 # present FILE WHAT: fails with a sentence instead of kubectl's when a part of
 # the tree is not there.
 present() {
@@ -49,9 +63,11 @@ prepare_hub() {
   present config/crd "kind to apply"
   present config/rbac "account for the operator on the hub"
   apply hub config/crd
-  on hub wait --for=condition=Established --timeout=60s crd \
+  # Asked for a condition in the moment before there is any, kubectl fails
+  # instead of waiting.
+  eventually 60 on hub wait --for=condition=Established --timeout=10s crd \
     cinders.cinder.openstack.c5c3.io cinderbackends.cinder.openstack.c5c3.io \
-    cinderbackupbackends.cinder.openstack.c5c3.io targetclusters.cinder.openstack.c5c3.io >/dev/null
+    cinderbackupbackends.cinder.openstack.c5c3.io targetclusters.cinder.openstack.c5c3.io
   local namespace
   for namespace in "${OPERATOR_NAMESPACE}" "${CLUSTERS_NAMESPACE}" openstack; do
     on hub create namespace "${namespace}" --dry-run=client -o yaml | on hub apply --server-side -f - >/dev/null

@@ -10,7 +10,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lab.sh"
 
 [[ -f "${LAB_DIR}/hub.kubeconfig" ]] || die "no lab in ${LAB_DIR}: run 'make lab-up' first"
 
-go build -trimpath -o "${OPERATOR}" "${ROOT}/cmd/cinder-operator"
+go build -o "${OPERATOR}" "${ROOT}/cmd/cinder-operator"
 prepare_hub
 for target in $(targets); do
   register "${target}"
