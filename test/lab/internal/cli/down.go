@@ -90,7 +90,7 @@ func printJSON(cmd *cobra.Command, value any) error {
 	return encoder.Encode(value)
 }
 
-func newList(o *options) *cobra.Command {
+func newList() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the labs that run on this machine, one folder a line",
@@ -100,12 +100,10 @@ func newList(o *options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), o.timeout)
-			defer cancel()
 			for _, socket := range sockets {
-				status, err := control.NewSocketClient(socket).Status(ctx)
+				status, err := statusOf(cmd.Context(), socket)
 				if err != nil {
-					// It ended meanwhile, or belongs to another user.
+					// It ended meanwhile, hangs, or belongs to another user.
 					continue
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "%s\tpid %d\t%d targets\tnodes %s\n", status.Dir, status.PID, status.Targets, status.Nodes)
@@ -113,6 +111,13 @@ func newList(o *options) *cobra.Command {
 			return nil
 		},
 	}
+}
+
+// statusOf asks one of many labs: one that hangs must not hide the others.
+func statusOf(ctx context.Context, socket string) (control.Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	return control.NewSocketClient(socket).Status(ctx)
 }
 
 // controlSockets finds the sockets of all labs in the kernel's table.

@@ -62,7 +62,7 @@ func New() *cobra.Command {
 	root.PersistentFlags().DurationVar(&o.timeout, "timeout", 3*time.Minute, "how long a command may take; `build` and the build in `up` take as long as they take")
 	root.AddCommand(
 		newBuild(), newAssets(),
-		newUp(o), newSupervise(o), newDown(o), newStatus(o), newList(o),
+		newUp(o), newSupervise(o), newDown(o), newStatus(o), newList(),
 		newOperation(o, control.Kill, "Kill a cluster's API server without warning"),
 		newOperation(o, control.Start, "Bring a killed API server or a black hole back, and wait until it is ready"),
 		newOperation(o, control.Pause, "Stop the execution of an API server: connections stay open and silent"),
