@@ -71,7 +71,7 @@ func TestACheckFailsWhereGitCannotSayWhatTheFilesAre(t *testing.T) {
 	folder := t.TempDir()
 	copyChecks(t, folder)
 	for _, check := range []string{"gofmt", "headers", "file-length", "no-fake-client", "words", "scripts"} {
-		if out, err := run(t, folder, filepath.Join(folder, "hack", "verify", check+".sh")); err == nil {
+		if out, err := run(t, folder, "bash", filepath.Join(folder, "hack", "verify", check+".sh")); err == nil {
 			t.Errorf("%s passes:\n%s", check, out)
 		}
 	}
@@ -88,7 +88,7 @@ func runCheck(t *testing.T, check, file, content string) (output string, failed 
 	if out, err := run(t, repository, "git", "init", "--quiet", "."); err != nil {
 		t.Fatalf("git init: %v\n%s", err, out)
 	}
-	out, err := run(t, repository, filepath.Join(repository, "hack", "verify", check+".sh"))
+	out, err := run(t, repository, "bash", filepath.Join(repository, "hack", "verify", check+".sh"))
 	return out, err != nil
 }
 
@@ -122,6 +122,9 @@ func write(t *testing.T, path string, data []byte, mode os.FileMode) {
 	}
 }
 
+// run runs a program. A file that was written a moment ago is given to bash and
+// not run itself: another test's child may still hold it open for writing, and
+// the kernel refuses to run such a file.
 func run(t *testing.T, folder, name string, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
