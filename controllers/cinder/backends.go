@@ -155,6 +155,7 @@ func (r *Reconciler) reportBackends(p *Pass, attached int, waiting, unsupported 
 	case len(waiting) > 0:
 		p.setFalse(typ, v1alpha1.ReasonWaitingForBackends, "waiting for CinderBackends: %s", strings.Join(waiting, ", "))
 	case len(p.Facts.HeldBackends) > 0 && conditionReason(p.stored, typ) != "" && conditionReason(p.stored, typ) != v1alpha1.ReasonPending:
+		// What a backend needs could not be read: the answer stands.
 	default:
 		p.setTrue(typ, v1alpha1.ReasonAllBackendsProjected, "every attached CinderBackend is rendered")
 	}

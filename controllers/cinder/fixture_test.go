@@ -255,11 +255,23 @@ func (f *fixture) awaitChild(obj client.Object, name string) {
 	})
 }
 
-// awaitReady plays the Deployment controller, for which every pod is there at
-// once, until the Cinder is Ready.
+// awaitReady rolls the Deployments until the Cinder is Ready.
 func (f *fixture) awaitReady() {
 	f.Helper()
-	f.eventually("the Cinder to be Ready", func(ctx context.Context) error {
+	f.rollUntil(func(cr *v1alpha1.Cinder) error {
+		ready := meta.FindStatusCondition(cr.Status.Conditions, v1alpha1.ConditionReady)
+		if ready == nil || ready.Status != metav1.ConditionTrue || ready.ObservedGeneration != cr.Generation {
+			return fmt.Errorf("conditions are %s", conditionsText(cr.Status.Conditions))
+		}
+		return nil
+	})
+}
+
+// rollUntil plays the Deployment controller, for which every pod is there at
+// once, until done has no complaint.
+func (f *fixture) rollUntil(done func(*v1alpha1.Cinder) error) {
+	f.Helper()
+	f.eventually("the Deployments to roll", func(ctx context.Context) error {
 		var list appsv1.DeploymentList
 		if err := f.children.List(ctx, &list, client.InNamespace(f.ns)); err != nil {
 			return err
@@ -277,12 +289,7 @@ func (f *fixture) awaitReady() {
 				return err
 			}
 		}
-		cr := f.get()
-		ready := meta.FindStatusCondition(cr.Status.Conditions, v1alpha1.ConditionReady)
-		if ready == nil || ready.Status != metav1.ConditionTrue || ready.ObservedGeneration != cr.Generation {
-			return fmt.Errorf("conditions are %s", conditionsText(cr.Status.Conditions))
-		}
-		return nil
+		return done(f.get())
 	})
 }
 

@@ -5,12 +5,17 @@ package cinder_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
@@ -120,6 +125,78 @@ func TestWhatIsNotServedYetSaysSo(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+func TestOptionalPartsAnswerForWhatTheClusterLacks(t *testing.T) {
+	t.Parallel()
+	f := onTarget(t)
+	f.register("edge")
+	f.install()
+	f.create(suite.hub, &v1alpha1.CinderBackend{
+		ObjectMeta: metav1.ObjectMeta{Name: "ceph", Namespace: f.ns},
+		Spec: v1alpha1.CinderBackendSpec{
+			CinderRef: v1alpha1.CinderRefSpec{Name: cinderName}, Type: v1alpha1.CinderBackendTypeRBD,
+			RBD: &v1alpha1.RBDBackendSpec{RBDPoolSpec: v1alpha1.RBDPoolSpec{
+				Pool: "volumes", User: "cinder", Monitors: []v1alpha1.CephHost{"mon"}, Networks: []v1alpha1.IPv4CIDR{"10.0.0.0/8"},
+				KeySecretRef: v1alpha1.SecretNameRefSpec{Name: "key"},
+			}},
+		},
+	})
+	f.update(func(cr *v1alpha1.Cinder) {
+		withKeystone(cr)
+		cr.Spec.Gateway = &v1alpha1.GatewaySpec{Hostname: "volume.example.org", ParentRef: v1alpha1.GatewayParentRefSpec{Name: "gw"}}
+		cr.Spec.Autoscaling = &v1alpha1.AutoscalingSpec{MaxReplicas: 5, TargetCPUUtilization: ptr.To[int32](80)}
+		cr.Spec.NetworkPolicy = &v1alpha1.NetworkPolicySpec{Ingress: []v1alpha1.NetworkPolicyIngressSource{{}}}
+		cr.Spec.Scheduler = &v1alpha1.SchedulerSpec{Deployment: &v1alpha1.DeploymentSpec{
+			VerticalAutoscaling: &v1alpha1.VerticalAutoscalingSpec{UpdateMode: v1alpha1.VerticalAutoscalingOff},
+		}}
+	})
+	f.secret("user", map[string]string{"pw": "secret"})
+	f.endNextJob("cinder-db-sync")
+	f.rollUntil(func(cr *v1alpha1.Cinder) error {
+		for typ, reason := range map[string]string{
+			v1alpha1.ConditionBackendsReady:      v1alpha1.ReasonNotSupportedYet,
+			v1alpha1.ConditionHTTPRouteReady:     v1alpha1.ReasonGatewayAPINotInstalled,
+			v1alpha1.ConditionHPAReady:           v1alpha1.ReasonHPAReady,
+			v1alpha1.ConditionVPAReady:           v1alpha1.ReasonVPANotInstalled,
+			v1alpha1.ConditionNetworkPolicyReady: v1alpha1.ReasonNotSupportedYet,
+			v1alpha1.ConditionReady:              v1alpha1.ReasonNotAllReady,
+		} {
+			if c := meta.FindStatusCondition(cr.Status.Conditions, typ); c == nil || c.Reason != reason {
+				return fmt.Errorf("%s is not %s: %s", typ, reason, conditionsText(cr.Status.Conditions))
+			}
+		}
+		return nil
+	})
+	if got := f.get().Status.Endpoint; got != "https://volume.example.org/" {
+		t.Errorf("endpoint is %q", got)
+	}
+	f.awaitChild(&autoscalingv2.HorizontalPodAutoscaler{}, "cinder")
+	f.update(func(cr *v1alpha1.Cinder) { cr.Spec.Autoscaling = nil })
+	f.awaitGone(&autoscalingv2.HorizontalPodAutoscaler{}, "cinder")
+	f.awaitCondition(v1alpha1.ConditionHPAReady, metav1.ConditionTrue, v1alpha1.ReasonHPANotRequired)
+}
+
+func TestANameThatNoLabelCarriesIsRefusedBeforeAnythingIsCreated(t *testing.T) {
+	t.Parallel()
+	f := onHub(t)
+	f.secrets()
+	cr := sampleCinder(f.ns, "")
+	cr.Name = strings.Repeat("c", 64)
+	f.create(suite.hub, cr)
+	f.eventually("the refusal", func(ctx context.Context) error {
+		if err := suite.hub.Get(ctx, client.ObjectKeyFromObject(cr), cr); err != nil {
+			return err
+		}
+		c := meta.FindStatusCondition(cr.Status.Conditions, v1alpha1.ConditionSecretsReady)
+		if c == nil || c.Status != metav1.ConditionUnknown || c.Reason != v1alpha1.ReasonReconcileError {
+			return fmt.Errorf("condition is %+v", c)
+		}
+		return contains(c.Message, "64 characters")
+	})
+	if children, err := f.ownedIn(t.Context(), suite.hub); err != nil || len(children) != 0 || len(cr.Finalizers) != 0 {
+		t.Errorf("there are %d children (error %v) and finalizers %v", len(children), err, cr.Finalizers)
 	}
 }
 

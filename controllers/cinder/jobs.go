@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -68,9 +69,23 @@ func ensureJob(ctx context.Context, p *Pass, intent *batchv1.Job) (*batchv1.Job,
 	case ptr.Deref(live.Status.Ready, 0) > 0:
 		return nil, nil
 	}
-	gone, err := p.Scope.Delete(ctx, &live, metav1.DeletePropagationBackground)
-	if err != nil || !gone {
-		return nil, err
+	return replaceJob(ctx, p, intent)
+}
+
+// replaceJob deletes an outdated Job and applies the intent. The cache may still
+// show a Job that was replaced a moment ago, and a delete by name would then end
+// its successor: so the Job is judged once more as it is.
+func replaceJob(ctx context.Context, p *Pass, intent *batchv1.Job) (*batchv1.Job, error) {
+	var now batchv1.Job
+	err := p.Target.APIReader().Get(ctx, types.NamespacedName{Namespace: p.Cinder.Namespace, Name: intent.Name}, &now)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("get Job %s/%s on %s: %w", p.Cinder.Namespace, intent.Name, p.Target, err)
+	}
+	if err == nil && !workload.SameJob(&now, intent) {
+		gone, err := p.Scope.Delete(ctx, &now, metav1.DeletePropagationBackground)
+		if err != nil || !gone {
+			return nil, err
+		}
 	}
 	return apply(ctx, p, intent)
 }

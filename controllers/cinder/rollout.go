@@ -5,6 +5,7 @@ package cinder
 
 import (
 	"fmt"
+	"regexp"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -43,14 +44,14 @@ func rolloutOf(d *appsv1.Deployment) rollout {
 
 // stuck quotes what the Deployment itself says of pods that cannot be made.
 func stuck(d *appsv1.Deployment) string {
+	// A pod that is refused is quoted by a generated name, another one at every
+	// attempt: a message that repeats it would never come to rest.
+	generated := regexp.MustCompile(regexp.QuoteMeta(d.Name) + `-[a-z0-9]+(-[a-z0-9]{0,5})?\b`)
 	for _, c := range d.Status.Conditions {
-		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
-			return c.Message
-		}
-	}
-	for _, c := range d.Status.Conditions {
-		if c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse {
-			return c.Message
+		refused := c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue
+		late := c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse
+		if refused || late {
+			return generated.ReplaceAllString(c.Message, d.Name)
 		}
 	}
 	return ""

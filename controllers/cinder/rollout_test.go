@@ -27,8 +27,8 @@ func TestRolloutOf(t *testing.T) {
 		"old pods are left":    {appsv1.DeploymentStatus{ObservedGeneration: 2, UpdatedReplicas: 3, AvailableReplicas: 3, Replicas: 4}, true, false, ""},
 		"all is rolled":        {appsv1.DeploymentStatus{ObservedGeneration: 2, UpdatedReplicas: 3, AvailableReplicas: 3, Replicas: 3}, true, true, ""},
 		"pods are refused": {appsv1.DeploymentStatus{ObservedGeneration: 2, Conditions: []appsv1.DeploymentCondition{
-			{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "no PriorityClass with name gold was found"},
-		}}, false, false, "PriorityClass"},
+			{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: `pods "d-5b5cf8fb7c-x2x9z" is forbidden: no PriorityClass with name gold was found`},
+		}}, false, false, `: pods "d" is forbidden: no PriorityClass with name gold was found`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
