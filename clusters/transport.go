@@ -232,9 +232,18 @@ func connectionError(parent, ctx context.Context, err error) error {
 	case parent.Err() != nil && !errors.Is(context.Cause(parent), errDeadline):
 		return err
 	case ctx.Err() != nil:
-		return &transportError{fmt.Errorf("%w: %w", context.Cause(ctx), err)}
+		return &transportError{fmt.Errorf("%w: %w", context.Cause(ctx), withoutRefusal(err))}
 	}
-	return &transportError{err}
+	return &transportError{withoutRefusal(err)}
+}
+
+// withoutRefusal hides from client-go that a connection was refused. A reflector that is told so sleeps for up to a
+// minute where no context can wake it, and would hold the end of its connection, and of the process, for as long.
+func withoutRefusal(err error) error {
+	if utilnet.IsConnectionRefused(err) {
+		return errors.New(err.Error())
+	}
+	return err
 }
 
 type boundedBody struct {

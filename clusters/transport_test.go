@@ -18,6 +18,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
 // tlsServer serves with a certificate of the tests' CA and answers a registration for it.
@@ -111,6 +112,19 @@ func TestANameThatResolvesToThisMachineIsNotDialled(t *testing.T) {
 	}
 	if got := describe(err); got != errLocalAddress.Error() {
 		t.Errorf("described as %q", got)
+	}
+}
+
+func TestARefusedConnectionIsNotSomethingThatAReflectorSleepsOver(t *testing.T) {
+	s, reg := tlsServer(t, func(http.ResponseWriter, *http.Request) {})
+	s.Close() // the port is free now, and refuses
+	c, _, _ := clientFor(t, reg, true)
+	_, err := get(t, c, s.URL+"/api/v1/pods?watch=true")
+	if err == nil || !strings.Contains(err.Error(), "connection refused") {
+		t.Fatalf("got %v", err)
+	}
+	if utilnet.IsConnectionRefused(err) {
+		t.Errorf("client-go would retry %v inside the watch, deaf to its context", err)
 	}
 }
 
