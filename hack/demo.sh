@@ -61,11 +61,16 @@ step "building the operator and the lab"
 go build -o "${OPERATOR}" "${ROOT}/cmd/cinder-operator"
 "${LAB}" build
 
+# Somebody else's lab is neither used nor, at the end, taken down.
+if "${LAB}" status --dir "${LAB_DIR}" >/dev/null 2>&1; then
+  die "a lab runs in ${LAB_DIR}: end it with 'make lab-down', or set LAB_DIR to another folder"
+fi
+
 step "bringing up a hub and ${#TARGETS[@]} targets in ${LAB_DIR}"
 trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-"${LAB}" up --dir "${LAB_DIR}" --targets "${#TARGETS[@]}" --nodes fake
+"${LAB}" up --dir "${LAB_DIR}" --targets "${#TARGETS[@]}" --nodes fake --owner-pid $$
 
 step "hub: kinds and the operator's account; targets: account, namespace, credentials; registering them"
 prepare_hub
@@ -74,7 +79,8 @@ for target in "${TARGETS[@]}"; do
 done
 
 step "starting the operator (log: ${LOG})"
-"${OPERATOR}" --kubeconfig "${HUB_KUBECONFIG}" --clusters-namespace "${CLUSTERS_NAMESPACE}" \
+# Like the lab, it ends with this script, also where that is killed.
+setpriv --pdeathsig TERM "${OPERATOR}" --kubeconfig "${HUB_KUBECONFIG}" --clusters-namespace "${CLUSTERS_NAMESPACE}" \
   --allow-local-targets --metrics-bind-address 0 --health-probe-bind-address 0 >"${LOG}" 2>&1 &
 operator=$!
 for target in "${TARGETS[@]}"; do
@@ -151,6 +157,7 @@ step "every condition is True, every child is where it belongs"
 if [[ -n "${DEMO_ONCE:-}" ]]; then
   exit 0
 fi
+trap 'exit 0' INT TERM
 cat <<END
 
 The lab stays up until you press Ctrl-C. In another terminal:
