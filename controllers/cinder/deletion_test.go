@@ -85,6 +85,17 @@ func TestStepErrorsOfALostClusterBecomeOneCondition(t *testing.T) {
 		t.Errorf("conditions are %+v", conds)
 	}
 
+	// A connection that was swapped under the pass is no loss.
+	r.Registry, r.missing = answering{target: named{uid: "1"}}, newMissingSince()
+	swapped := &Pass{Cinder: &v1alpha1.Cinder{}, Target: named{uid: "1", connection: 1}}
+	if res, handled := r.onStepError(swapped, stepScheduler, lost); !handled || res.RequeueAfter != RequeueNextPass || len(*swapped.Conditions()) != 0 {
+		t.Errorf("a swapped connection answers %v, %v, %v", res, handled, *swapped.Conditions())
+	}
+	same := &Pass{Cinder: &v1alpha1.Cinder{}, Target: named{uid: "1"}}
+	if _, handled := r.onStepError(same, stepScheduler, lost); !handled || len(*same.Conditions()) != 1 {
+		t.Errorf("the same connection answers %v, %v", handled, *same.Conditions())
+	}
+
 	quiet := &Pass{Cinder: &v1alpha1.Cinder{}}
 	if res, handled := r.onStepError(quiet, stepScheduler, &clusters.UnavailableError{Cause: clusters.CauseStarting}); !handled || !res.IsZero() || len(*quiet.Conditions()) != 0 {
 		t.Errorf("a starting registry answers %v, %v, %v", res, handled, *quiet.Conditions())

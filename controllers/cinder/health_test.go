@@ -66,14 +66,15 @@ func (r *probedRegistry) probed(t clusters.Target, err error) (clusters.Target, 
 	if err != nil {
 		return nil, err
 	}
-	return &probedTarget{Target: t, health: r.health}, nil
+	return probedTarget{Target: t, health: r.health}, nil
 }
 
+// probedTarget is compared by value: the same connection is the same target.
 type probedTarget struct {
 	clusters.Target
 	health *health
 }
 
-func (t *probedTarget) ServiceProxy(_ context.Context, req clusters.ServiceRequest) (clusters.ServiceResponse, error) {
+func (t probedTarget) ServiceProxy(_ context.Context, req clusters.ServiceRequest) (clusters.ServiceResponse, error) {
 	return t.health.answer(req.Namespace), nil
 }

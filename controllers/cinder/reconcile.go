@@ -194,6 +194,11 @@ func (r *Reconciler) onStepError(p *Pass, step string, err error) (ctrl.Result, 
 	if isStarting(err) {
 		return ctrl.Result{}, true
 	}
+	if r.replaced(p) {
+		// The pass outlived its connection, for which another one stands ready:
+		// the cluster was never away.
+		return ctrl.Result{RequeueAfter: r.Intervals.NextPass}, true
+	}
 	p.setFalse(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonTargetClusterUnavailable, "%s", unavailable.Message)
 	return ctrl.Result{RequeueAfter: r.Intervals.SecretPolling}, true
 }

@@ -69,6 +69,16 @@ func (r *Reconciler) acceptCluster(p *Pass) {
 	p.landed()
 }
 
+// replaced tells whether another connection to the cluster now serves than the
+// one that the pass began with. Resolving asks the registry's memory alone.
+func (r *Reconciler) replaced(p *Pass) bool {
+	if p.Target == nil || p.Target.IsHub() {
+		return false
+	}
+	now, err := r.resolve(context.Background(), p.Cinder)
+	return err == nil && now != p.Target
+}
+
 func isStarting(err error) bool {
 	u, ok := clusters.AsUnavailable(err)
 	return ok && u.Cause == clusters.CauseStarting

@@ -4,6 +4,7 @@
 package cinder
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -17,8 +18,19 @@ import (
 // named is a target of which only the identity matters.
 type named struct {
 	clusters.Target
-	uid types.UID
-	hub bool
+	uid        types.UID
+	hub        bool
+	connection int
+}
+
+// answering resolves every reference to one target.
+type answering struct {
+	Registry
+	target clusters.Target
+}
+
+func (a answering) Resolve(context.Context, *v1alpha1.TargetClusterRefSpec, string) (clusters.Target, error) {
+	return a.target, nil
 }
 
 func (n named) Name() string   { return "edge" }
