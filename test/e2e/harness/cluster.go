@@ -55,7 +55,27 @@ func (l *Lab) prepareHub() error {
 			return err
 		}
 	}
+	if err := l.Hub.waitForKinds(ctx); err != nil {
+		return err
+	}
 	return l.Hub.makeAccount()
+}
+
+// waitForKinds waits until the API server serves what the CRDs define.
+func (c *Cluster) waitForKinds(ctx context.Context) error {
+	for _, list := range []client.ObjectList{
+		&v1alpha1.CinderList{}, &v1alpha1.CinderBackendList{}, &v1alpha1.CinderBackupBackendList{}, &v1alpha1.TargetClusterList{},
+	} {
+		var last error
+		err := wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (bool, error) {
+			last = c.Client.List(ctx, list)
+			return last == nil, nil
+		})
+		if err != nil {
+			return fmt.Errorf("%T is not served on %s: %w", list, c.Name, last)
+		}
+	}
+	return nil
 }
 
 func (c *Cluster) prepareTarget() error {
