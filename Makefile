@@ -26,7 +26,8 @@ TEST_PARALLEL ?= 2
 PACKAGES ?= ./...
 TESTFLAGS ?=
 
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# What the built programs call themselves; without it they name their commit.
+VERSION ?=
 
 ##@ General
 
@@ -45,7 +46,7 @@ clean: lab-down ## Take the lab down and remove _output (the caches outside the 
 .PHONY: build
 build: ## Build the operator and everything else in cmd into _output/bin.
 	@mkdir -p $(BIN)
-	go build -o $(BIN)/ ./cmd/...
+	go build $(if $(VERSION),-ldflags '-X main.version=$(VERSION)') -o $(BIN)/ ./cmd/...
 
 .PHONY: generate
 generate: ## Write everything that is generated: deep copies, CRDs, roles, webhooks.
