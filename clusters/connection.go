@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -157,6 +158,10 @@ func (c *connection) makeClients(opts *Options, emit func(Event)) error {
 		o.Logger = c.log
 		o.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return &c.mapper, nil }
 		o.NewCache = NewCache(opts.Children, opts.ChildSelector)
+		// The reflectors' own words for it name no cluster, and come once per kind and attempt.
+		o.Cache.DefaultWatchErrorHandler = func(_ context.Context, r *toolscache.Reflector, err error) {
+			c.log.V(1).Info("A watch failed", "type", r.TypeDescription(), "cause", describe(err))
+		}
 		o.Client.Cache = &client.CacheOptions{Unstructured: true}
 		if len(c.reg.Namespaces) > 0 {
 			o.Cache.DefaultNamespaces = map[string]cache.Config{}

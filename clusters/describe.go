@@ -40,6 +40,7 @@ func describe(err error) string {
 		op       *net.OpError
 		status   apierrors.APIStatus
 		errno    syscall.Errno
+		timeout  net.Error
 	)
 	switch {
 	case err == nil:
@@ -48,6 +49,8 @@ func describe(err error) string {
 		return errLocalAddress.Error()
 	case errors.Is(err, errOtherHost):
 		return errOtherHost.Error()
+	case errors.Is(err, errRefused):
+		return errRefused.Error()
 	case errors.Is(err, errDeadline):
 		return errDeadline.Error()
 	case errors.As(err, &answer):
@@ -70,7 +73,7 @@ func describe(err error) string {
 		return "the proxy cannot be reached"
 	case errors.As(err, &errno):
 		return errno.Error()
-	case errors.As(err, &op) && op.Timeout():
+	case errors.As(err, &timeout) && timeout.Timeout():
 		return errDeadline.Error()
 	case errors.As(err, &op) && op.Op == "remote error":
 		return "the server refused the TLS handshake"

@@ -24,7 +24,9 @@ const noteLimit = 1000
 // recorder records events on registrations; without a recorder underneath it drops them.
 type recorder struct{ events.EventRecorder }
 
-func (r recorder) eventf(on corev1.ObjectReference, kind, reason, format string, args ...any) {
+// eventf records an event. The API counts events that differ in their note alone as one, and keeps the first note: about
+// says what the event is about in a word, and keeps two faults apart.
+func (r recorder) eventf(on corev1.ObjectReference, kind, reason, about, format string, args ...any) {
 	if r.EventRecorder == nil {
 		return
 	}
@@ -32,5 +34,5 @@ func (r recorder) eventf(on corev1.ObjectReference, kind, reason, format string,
 	if len(note) > noteLimit {
 		note = note[:noteLimit]
 	}
-	r.Eventf(&on, nil, kind, reason, "Register", "%s", note)
+	r.Eventf(&on, nil, kind, reason, about, "%s", note)
 }

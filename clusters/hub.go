@@ -18,6 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 )
 
+var gvkCRD = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+
 // hub is the Target of children that live beside their custom resources.
 type hub struct {
 	cluster   cluster.Cluster
@@ -52,12 +54,18 @@ func newHub(cl cluster.Cluster, opts Options, emit func(Event)) (*hub, error) {
 		return nil, fmt.Errorf("address of the hub: %w", err)
 	}
 	h.informers, err = newInformerSet("", opts.Scheme, cl.GetCache(), opts.Children, opts.SyncTimeout, func(ev Event) {
+		if ev.Object.GetObjectKind().GroupVersionKind() == gvkCRD {
+			poke(h.miss)
+			return
+		}
 		h.inputs.changed(ev)
 		emit(ev)
 	})
 	if err != nil {
 		return nil, err
 	}
+	// What the hub serves is looked up again as soon as it changes, where its CRDs may be watched.
+	h.informers.want(metadataOf(gvkCRD))
 	h.client = &guardedClient{guard: h.guard, Client: &checkedClient{Client: direct, ready: h.informers.ready}}
 	h.reader = &guardedReader{guard: h.guard, next: cl.GetAPIReader()}
 	h.inputs = newInputs(h.guard, cl.GetCache(), h.reader, h.informers.watchesMetadata)
@@ -90,7 +98,8 @@ func (h *hub) run(ctx context.Context, opts Options, changed func()) {
 		if err == nil {
 			pause = opts.ProbeInterval * time.Duration(opts.DiscoverEvery)
 		}
-		if !wait(ctx, pause, h.miss) {
+		// A CRD is written several times until it is established; one look every now and then is enough.
+		if !wait(ctx, min(pause, opts.RetryMin), nil) || !wait(ctx, pause, h.miss) {
 			return
 		}
 	}

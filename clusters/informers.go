@@ -39,7 +39,7 @@ type informerSet struct {
 	// failed is told of the errors of list and watch calls. Set before the first sync.
 	failed func(error)
 
-	wanted map[kindKey]client.Object // never changed after it was made
+	wanted map[kindKey]client.Object // not changed after the first sync
 
 	mu      sync.Mutex // guards the fields below; never held across a call
 	synced  map[kindKey]bool
@@ -59,18 +59,23 @@ func newInformerSet(cluster string, scheme *runtime.Scheme, c cache.Cache, child
 			return nil, fmt.Errorf("kind of child %T: %w", kind.Object, err)
 		}
 		s.wanted[kindKey{gvk, false}] = kind.Object
+		s.left[kindKey{gvk, false}] = errNotSynced
 	}
 	for _, obj := range inputKinds() {
-		s.wanted[kindKey{obj.GetObjectKind().GroupVersionKind(), true}] = obj
-	}
-	for key := range s.wanted {
-		s.left[key] = errNotSynced
+		s.want(obj)
 	}
 	if ours, ok := c.(*composite); ok {
 		s.health = ours.health
 		s.health.setOnError(s.onError)
 	}
 	return s, nil
+}
+
+// want adds the metadata of a kind to what is watched. It is called before the first sync only.
+func (s *informerSet) want(obj *metav1.PartialObjectMetadata) {
+	key := kindKey{obj.GroupVersionKind(), true}
+	s.wanted[key] = obj
+	s.left[key] = errNotSynced
 }
 
 // onError ends the wait for a kind that the cluster will not hand out, however long we waited.

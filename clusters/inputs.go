@@ -26,8 +26,8 @@ var (
 )
 
 // inputKinds are the kinds whose metadata is watched on every cluster.
-func inputKinds() []client.Object {
-	return []client.Object{metadataOf(gvkSecret), metadataOf(gvkConfigMap)}
+func inputKinds() []*metav1.PartialObjectMetadata {
+	return []*metav1.PartialObjectMetadata{metadataOf(gvkSecret), metadataOf(gvkConfigMap)}
 }
 
 func metadataOf(gvk schema.GroupVersionKind) *metav1.PartialObjectMetadata {

@@ -196,8 +196,8 @@ func (m *member) failed(err error, old *connection) {
 	case errors.Is(err, errSync):
 		next.phase = phaseSyncFailed
 	}
+	m.registry.log(m.name).V(1).Info("Connecting failed", "reason", next.phase, "error", err.Error())
 	m.lose(next, old)
-	m.registry.log(m.name).Info("Connecting failed", "reason", next.phase, "cause", next.cause)
 }
 
 // lose publishes that the cluster does not serve and ends its connection. Its caches go with it: they would be stale when

@@ -125,12 +125,12 @@ func (r *Registry) decide(s sourced, losers []sourced) *admitted {
 // announceDecision records the events of a decision that differs from the last one.
 func (r *Registry) announceDecision(old, a *admitted, losers []sourced) {
 	if a.refused != nil && (old == nil || old.refused == nil || *old.refused != *a.refused || old.ref.UID != a.ref.UID) {
-		r.events.eventf(a.ref, corev1.EventTypeWarning, eventRefused, "%s", a.refused)
+		r.events.eventf(a.ref, corev1.EventTypeWarning, eventRefused, a.refused.Reason, "%s", a.refused)
 		r.log(a.ref.Name).Info("The registration is refused", "reason", a.refused.Reason, "field", a.refused.Field)
 	}
 	if a.conflict != "" && (old == nil || old.conflict != a.conflict) {
 		for _, loser := range losers {
-			r.events.eventf(loser.ref, corev1.EventTypeWarning, eventRefused, "The %s registers a cluster of the same name and wins", a.registration())
+			r.events.eventf(loser.ref, corev1.EventTypeWarning, eventRefused, "NameTaken", "The %s registers a cluster of the same name and wins", a.registration())
 		}
 	}
 }
@@ -148,7 +148,7 @@ func (r *Registry) remove(name string) {
 	r.mu.Unlock()
 
 	m.stop()
-	r.events.eventf(m.reg.Load().ref, corev1.EventTypeNormal, eventDisconnected, "The cluster is not registered any more")
+	r.events.eventf(m.reg.Load().ref, corev1.EventTypeNormal, eventDisconnected, "Deregistered", "The cluster is not registered any more")
 	r.running.Go(func() {
 		<-m.done
 		// Its goroutine has ended: nothing makes the series anew, unless the name was registered again.

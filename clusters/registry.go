@@ -218,10 +218,12 @@ func (r *Registry) announce(m *member, old, now *state) {
 	case a.refused != nil:
 	case now.phase == phaseConnected:
 		if old.phase != phaseConnected {
-			r.events.eventf(a.ref, corev1.EventTypeNormal, eventConnected, "Connected to %s, Kubernetes %s", a.reg.Host(), now.conn.version)
+			r.log(m.name).Info("Connected", "server", a.reg.Host(), "version", now.conn.version, "uid", now.conn.uid)
+			r.events.eventf(a.ref, corev1.EventTypeNormal, eventConnected, string(now.phase), "Connected to %s, Kubernetes %s", a.reg.Host(), now.conn.version)
 		}
 	case now.phase != phaseConnecting && (now.phase != old.phase || now.cause != old.cause):
-		r.events.eventf(a.ref, corev1.EventTypeWarning, eventUnreachable, "%s: %s", now.phase, now.cause)
+		r.log(m.name).Info("Not connected", "reason", now.phase, "cause", now.cause)
+		r.events.eventf(a.ref, corev1.EventTypeWarning, eventUnreachable, string(now.phase), "%s: %s", now.phase, now.cause)
 	}
 	m.moved()
 }

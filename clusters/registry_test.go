@@ -264,6 +264,10 @@ func TestARegistrationLimitedToNamespacesServesThoseOnly(t *testing.T) {
 	eventually(t, 10*time.Second, func(ctx context.Context) error {
 		return target.Client().Get(ctx, client.ObjectKey{Namespace: inside, Name: "within"}, &corev1.ConfigMap{})
 	})
+	var list corev1.ConfigMapList
+	if err := target.Client().List(t.Context(), &list, client.InNamespace(inside)); err != nil || len(list.Items) != 1 {
+		t.Errorf("a list: %d, %v", len(list.Items), err)
+	}
 	if n := f.saw("edge", "beyond", false) + f.saw("edge", "beyond", true); n != 0 {
 		t.Errorf("%d events from a namespace that is not listed", n)
 	}

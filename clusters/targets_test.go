@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,7 +28,7 @@ import (
 )
 
 // widgetCRD makes the optional kind be served by the target.
-func widgetCRD(t *testing.T) (remove func()) {
+func widgetCRD(t *testing.T, on *rest.Config) (remove func()) {
 	t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: "widgets." + widget.Group},
@@ -43,11 +44,11 @@ func widgetCRD(t *testing.T) (remove func()) {
 		},
 	}
 	crds := []*apiextensionsv1.CustomResourceDefinition{crd}
-	if _, err := envtest.InstallCRDs(targetConfig, envtest.CRDInstallOptions{CRDs: crds}); err != nil {
+	if _, err := envtest.InstallCRDs(on, envtest.CRDInstallOptions{CRDs: crds}); err != nil {
 		t.Fatal(err)
 	}
 	return func() {
-		if err := envtest.UninstallCRDs(targetConfig, envtest.CRDInstallOptions{CRDs: crds}); err != nil {
+		if err := envtest.UninstallCRDs(on, envtest.CRDInstallOptions{CRDs: crds}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -78,7 +79,7 @@ func TestAKindThatAppearsIsServedAndWatchedWithoutAReconnection(t *testing.T) {
 	}
 
 	told := f.changed("edge")
-	remove := widgetCRD(t)
+	remove := widgetCRD(t, targetConfig)
 	defer remove()
 	eventually(t, 15*time.Second, func(context.Context) error {
 		if ok, err := target.Serves(widget); !ok {
@@ -330,7 +331,8 @@ func TestAnAbsentNamespaceIsSaidToBeAbsent(t *testing.T) {
 }
 
 func TestTheHubIsATargetLikeAnyOther(t *testing.T) {
-	f := newFleet(t)
+	// The hub is to learn of a CRD from its watch, not from the next look.
+	f := newFleet(t, func(o *Options) { o.DiscoverEvery = 1000 })
 	var target Target
 	eventually(t, 10*time.Second, func(ctx context.Context) error {
 		var err error
@@ -357,9 +359,17 @@ func TestTheHubIsATargetLikeAnyOther(t *testing.T) {
 		}
 		return target.Client().Get(ctx, client.ObjectKeyFromObject(cm), &corev1.ConfigMap{})
 	})
-	if f.changed("") == 0 {
+	told := f.changed("")
+	if told == 0 {
 		t.Error("nobody was told that the hub's caches are filled")
 	}
+	defer widgetCRD(t, hubConfig)()
+	eventually(t, 10*time.Second, func(context.Context) error {
+		if ok, err := target.Serves(widget); !ok || f.changed("") == told {
+			return fmt.Errorf("a CRD that appeared on the hub is not noticed: %w", errors.Join(errNotYet, err))
+		}
+		return nil
+	})
 }
 
 func TestServiceProxyTellsTheAPIServersAnswerFromTheServices(t *testing.T) {

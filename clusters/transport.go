@@ -27,6 +27,7 @@ var (
 	errClosed       = errors.New("the connection was closed")
 	errLocalAddress = errors.New("the host resolves to a loopback or link-local address, which is refused")
 	errOtherHost    = errors.New("the cluster redirected to another host")
+	errRefused      = errors.New("connection refused")
 )
 
 // transportError marks an error of the connection, as opposed to an answer of the API server or the end of the caller's
@@ -75,8 +76,9 @@ func newTransport(life context.Context, reg *Registration, t Timing, allowLocal 
 		tlsConfig.Certificates = []tls.Certificate{pair}
 	}
 	tr.base = &http.Transport{
-		TLSClientConfig: tlsConfig, TLSHandshakeTimeout: t.CallTimeout, MaxIdleConnsPerHost: 8,
-		DialContext: tr.dialer(reg, t.CallTimeout, allowLocal),
+		// The limits of dialling lie beyond those of calls, which are the ones that are told apart from other faults.
+		TLSClientConfig: tlsConfig, TLSHandshakeTimeout: 2 * t.CallTimeout, MaxIdleConnsPerHost: 8,
+		DialContext: tr.dialer(reg, 2*t.CallTimeout, allowLocal),
 	}
 	if reg.Proxy != nil {
 		tr.base.Proxy = http.ProxyURL(reg.Proxy)
@@ -102,6 +104,10 @@ func (t *transport) dialer(reg *Registration, timeout time.Duration, allowLocal 
 				return nil
 			}
 		}
+		// The http.Transport dials aside, and on after the call that wanted it was given up.
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(t.life, cancel)()
 		conn, err := d.DialContext(ctx, network, addr)
 		if err != nil {
 			return nil, err
@@ -241,7 +247,7 @@ func connectionError(parent, ctx context.Context, err error) error {
 // minute where no context can wake it, and would hold the end of its connection, and of the process, for as long.
 func withoutRefusal(err error) error {
 	if utilnet.IsConnectionRefused(err) {
-		return errors.New(err.Error())
+		return fmt.Errorf("%w: %s", errRefused, err.Error())
 	}
 	return err
 }

@@ -119,7 +119,10 @@ func TestARefusedConnectionIsNotSomethingThatAReflectorSleepsOver(t *testing.T) 
 	s, reg := tlsServer(t, func(http.ResponseWriter, *http.Request) {})
 	s.Close() // the port is free now, and refuses
 	c, _, _ := clientFor(t, reg, true)
-	_, err := get(t, c, s.URL+"/api/v1/pods?watch=true")
+	resp, err := get(t, c, s.URL+"/api/v1/pods?watch=true")
+	if err == nil {
+		_ = resp.Body.Close()
+	}
 	if err == nil || !strings.Contains(err.Error(), "connection refused") {
 		t.Fatalf("got %v", err)
 	}
