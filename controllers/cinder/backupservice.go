@@ -36,9 +36,9 @@ func (r *Reconciler) reconcileBackupService(ctx context.Context, p *Pass) (ctrl.
 		return ctrl.Result{}, err
 	}
 	suffix := r.tellNotes(p, notes)
-	if state := rolloutOf(live); !state.available {
-		p.setFalse(typ, v1alpha1.ReasonWaitingForBackupService, "%s%s", state.message, suffix)
-		return ctrl.Result{}, nil
+	if missing := p.awaited(live); missing != "" {
+		p.setFalse(typ, v1alpha1.ReasonWaitingForBackupService, "%s%s", missing, suffix)
+		return r.rollGate(p), nil
 	}
 	p.setTrue(typ, v1alpha1.ReasonBackupServiceReady, "the backup service is available"+suffix)
 	return ctrl.Result{}, nil

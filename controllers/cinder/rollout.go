@@ -10,13 +10,16 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"c5c3.io/cinder-operator/api/v1alpha1"
 )
 
 // rollout is how far a Deployment has come.
 type rollout struct {
 	// available: every wanted pod of the present template is available.
 	available bool
-	// complete: and none of an earlier template is left.
+	// complete: and none of an earlier template is left, not even on its way out.
 	complete bool
 	// message says what is missing, without counts that change from pass to pass.
 	message string
@@ -31,7 +34,7 @@ func rolloutOf(d *appsv1.Deployment) rollout {
 		return rollout{message: fmt.Sprintf("Deployment %s is not observed yet", d.Name)}
 	}
 	out := rollout{available: s.UpdatedReplicas >= want && s.AvailableReplicas >= want}
-	out.complete = out.available && s.Replicas == s.UpdatedReplicas
+	out.complete = out.available && s.Replicas == s.UpdatedReplicas && ptr.Deref(s.TerminatingReplicas, 0) == 0
 	if out.available {
 		return out
 	}
@@ -40,6 +43,42 @@ func rolloutOf(d *appsv1.Deployment) rollout {
 		out.message += ": " + why
 	}
 	return out
+}
+
+// rolling tells whether the workloads roll onto a new release in this pass.
+func (p *Pass) rolling() bool {
+	return p.Cinder.Status.UpgradePhase == v1alpha1.UpgradePhaseRollingUpdate
+}
+
+// awaited says what a workload still lacks before its step may report it ready;
+// empty when nothing. In a roll no pod of an earlier release may be left, neither
+// one that a rollout has not replaced yet nor one of a Deployment that is held
+// back on an earlier image.
+func (p *Pass) awaited(live *appsv1.Deployment) string {
+	state := rolloutOf(live)
+	if !p.rolling() {
+		return state.message
+	}
+	image := p.Cinder.Spec.Image.Reference()
+	for _, c := range live.Spec.Template.Spec.Containers {
+		if c.Image != image {
+			return fmt.Sprintf("Deployment %s is still of an earlier image", live.Name)
+		}
+	}
+	if state.available && !state.complete {
+		return fmt.Sprintf("Deployment %s still has pods of an earlier template", live.Name)
+	}
+	return state.message
+}
+
+// rollGate is the result of a workload step whose Deployments are awaited. Outside
+// a roll the step reports and goes on; within one the pass ends here, so that no
+// later workload rolls before this one has.
+func (r *Reconciler) rollGate(p *Pass) ctrl.Result {
+	if p.rolling() {
+		return ctrl.Result{RequeueAfter: r.Intervals.DeploymentPolling}
+	}
+	return ctrl.Result{}
 }
 
 // stuck quotes what the Deployment itself says of pods that cannot be made.

@@ -6,11 +6,14 @@ package cinder
 import (
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"c5c3.io/cinder-operator/api/v1alpha1"
 )
 
 func TestRolloutOf(t *testing.T) {
@@ -25,6 +28,7 @@ func TestRolloutOf(t *testing.T) {
 		"one pod short":        {appsv1.DeploymentStatus{ObservedGeneration: 2, UpdatedReplicas: 3, AvailableReplicas: 2, Replicas: 3}, false, false, "available yet"},
 		"old pods still serve": {appsv1.DeploymentStatus{ObservedGeneration: 2, UpdatedReplicas: 1, AvailableReplicas: 3, Replicas: 4}, false, false, "available yet"},
 		"old pods are left":    {appsv1.DeploymentStatus{ObservedGeneration: 2, UpdatedReplicas: 3, AvailableReplicas: 3, Replicas: 4}, true, false, ""},
+		"an old pod is going":  {appsv1.DeploymentStatus{ObservedGeneration: 2, UpdatedReplicas: 3, AvailableReplicas: 3, Replicas: 3, TerminatingReplicas: ptr.To[int32](1)}, true, false, ""},
 		"all is rolled":        {appsv1.DeploymentStatus{ObservedGeneration: 2, UpdatedReplicas: 3, AvailableReplicas: 3, Replicas: 3}, true, true, ""},
 		"pods are refused": {appsv1.DeploymentStatus{ObservedGeneration: 2, Conditions: []appsv1.DeploymentCondition{
 			{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: `pods "d-5b5cf8fb7c-x2x9z" is forbidden: no PriorityClass with name gold was found`},
@@ -38,6 +42,45 @@ func TestRolloutOf(t *testing.T) {
 			got := rolloutOf(d)
 			if got.available != c.available || got.complete != c.complete || !strings.Contains(got.message, c.says) || (got.message == "") != c.available {
 				t.Errorf("rollout is %+v", got)
+			}
+		})
+	}
+}
+
+func TestARollAwaitsTheTargetsImageAndNoPodBesideIt(t *testing.T) {
+	t.Parallel()
+	full := appsv1.DeploymentStatus{ObservedGeneration: 2, UpdatedReplicas: 1, AvailableReplicas: 1, Replicas: 1}
+	surge := full
+	surge.Replicas = 2
+	for name, c := range map[string]struct {
+		phase  v1alpha1.UpgradePhase
+		image  string
+		status appsv1.DeploymentStatus
+		says   string
+		waits  time.Duration
+	}{
+		"steady, an old pod is left":     {"", "r:2026.2", surge, "", 0},
+		"steady, none is available":      {"", "r:2026.2", appsv1.DeploymentStatus{ObservedGeneration: 2}, "available yet", 0},
+		"rolling, all is rolled":         {v1alpha1.UpgradePhaseRollingUpdate, "r:2026.2", full, "", RequeueDeploymentPolling},
+		"rolling, an old pod is left":    {v1alpha1.UpgradePhaseRollingUpdate, "r:2026.2", surge, "earlier template", RequeueDeploymentPolling},
+		"rolling, none is available":     {v1alpha1.UpgradePhaseRollingUpdate, "r:2026.2", appsv1.DeploymentStatus{ObservedGeneration: 2}, "available yet", RequeueDeploymentPolling},
+		"rolling, held on the old image": {v1alpha1.UpgradePhaseRollingUpdate, "r:2026.1", full, "earlier image", RequeueDeploymentPolling},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := &Reconciler{Deps: Deps{Intervals: Intervals{}.withDefaults()}}
+			p := &Pass{Cinder: &v1alpha1.Cinder{
+				Spec:   v1alpha1.CinderSpec{Image: v1alpha1.ImageSpec{Repository: "r", Tag: "2026.2"}},
+				Status: v1alpha1.CinderStatus{UpgradePhase: c.phase},
+			}}
+			d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d", Generation: 2}, Status: c.status}
+			d.Spec.Template.Spec.Containers = []corev1.Container{{Image: c.image}}
+			got := p.awaited(d)
+			if (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
+				t.Errorf("awaited is %q, want %q", got, c.says)
+			}
+			if got := r.rollGate(p).RequeueAfter; got != c.waits {
+				t.Errorf("the gate waits %s, want %s", got, c.waits)
 			}
 		})
 	}

@@ -13,15 +13,16 @@ import (
 )
 
 // reconcileScheduler ensures the scheduler Deployment. It reports and goes on:
-// a scheduler that is not up keeps no volume service from being rendered.
+// a scheduler that is not up keeps no volume service from being rendered, but
+// while a new release rolls out.
 func (r *Reconciler) reconcileScheduler(ctx context.Context, p *Pass) (ctrl.Result, error) {
 	live, err := apply(ctx, p, workload.Scheduler(p.Cinder, p.Facts.Facts))
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if state := rolloutOf(live); !state.available {
-		p.setFalse(v1alpha1.ConditionSchedulerReady, v1alpha1.ReasonWaitingForScheduler, "%s", state.message)
-		return ctrl.Result{}, nil
+	if missing := p.awaited(live); missing != "" {
+		p.setFalse(v1alpha1.ConditionSchedulerReady, v1alpha1.ReasonWaitingForScheduler, "%s", missing)
+		return r.rollGate(p), nil
 	}
 	p.setTrue(v1alpha1.ConditionSchedulerReady, v1alpha1.ReasonSchedulerReady, "the scheduler is available")
 	return ctrl.Result{}, nil

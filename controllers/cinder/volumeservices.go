@@ -32,8 +32,8 @@ func (r *Reconciler) reconcileVolumeServices(ctx context.Context, p *Pass) (ctrl
 		if err != nil {
 			return ctrl.Result{}, err
 		}
-		if state := rolloutOf(live); !state.available {
-			waiting = append(waiting, state.message)
+		if missing := p.awaited(live); missing != "" {
+			waiting = append(waiting, missing)
 		}
 	}
 	if err := removeVolumeDeployments(ctx, p, keep); err != nil {
@@ -46,6 +46,7 @@ func (r *Reconciler) reconcileVolumeServices(ctx context.Context, p *Pass) (ctrl
 		p.setFalse(typ, v1alpha1.ReasonNoBackends, "no CinderBackend is rendered, so no volume service runs")
 	case len(waiting) > 0:
 		p.setFalse(typ, v1alpha1.ReasonWaitingForVolumeServices, "%s", strings.Join(waiting, "; "))
+		return r.rollGate(p), nil
 	default:
 		p.setTrue(typ, v1alpha1.ReasonAllVolumeServicesReady, "every volume service is available")
 	}
