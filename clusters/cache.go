@@ -24,7 +24,8 @@ import (
 // bind its metadata watch too.
 //
 // hubExtra are kinds that are cached whole, in a third cache; it is for the custom resources on the hub. A read of a kind
-// that nobody made an informer for fails, and starts none.
+// that nobody made an informer for fails, and starts none. Unstructured objects that are no children have a cache of their
+// own, which holds their status alone: see Options.References.
 func NewCache(children []ChildKind, sel labels.Selector, hubExtra ...client.Object) cache.NewCacheFunc {
 	return func(cfg *rest.Config, opts cache.Options) (cache.Cache, error) {
 		c := &composite{scheme: opts.Scheme, childKinds: map[schema.GroupVersionKind]bool{}, health: newWatchHealth(opts.Scheme)}
@@ -58,6 +59,11 @@ func NewCache(children []ChildKind, sel labels.Selector, hubExtra ...client.Obje
 		if c.inputs, err = cache.New(cfg, inputs); err != nil {
 			return nil, fmt.Errorf("cache of inputs: %w", err)
 		}
+		references := opts
+		references.DefaultTransform = stripReference
+		if c.references, err = cache.New(cfg, references); err != nil {
+			return nil, fmt.Errorf("cache of references: %w", err)
+		}
 		if len(hubExtra) > 0 {
 			plain := opts
 			plain.DefaultTransform = cache.TransformStripManagedFields()
@@ -69,12 +75,14 @@ func NewCache(children []ChildKind, sel labels.Selector, hubExtra ...client.Obje
 	}
 }
 
-// composite routes by type: metadata to inputs, child kinds to children, the rest to plain.
+// composite routes by type: metadata to inputs, child kinds to children, other unstructured objects to references, the
+// rest to plain.
 type composite struct {
 	scheme     *runtime.Scheme
 	childKinds map[schema.GroupVersionKind]bool
 	children   cache.Cache
 	inputs     cache.Cache
+	references cache.Cache
 	plain      cache.Cache // nil where nothing but children is cached
 	health     *watchHealth
 }
@@ -90,12 +98,19 @@ func (c *composite) route(obj runtime.Object) (cache.Cache, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, ok := obj.(runtime.Unstructured); ok && !c.childKinds[singular(gvk)] {
+		return c.references, nil
+	}
 	return c.routeKind(gvk), nil
 }
 
+// singular is the kind of a list's items.
+func singular(gvk schema.GroupVersionKind) schema.GroupVersionKind {
+	return gvk.GroupVersion().WithKind(strings.TrimSuffix(gvk.Kind, "List"))
+}
+
 func (c *composite) routeKind(gvk schema.GroupVersionKind) cache.Cache {
-	single := gvk.GroupVersion().WithKind(strings.TrimSuffix(gvk.Kind, "List"))
-	if c.plain != nil && !c.childKinds[single] {
+	if c.plain != nil && !c.childKinds[singular(gvk)] {
 		return c.plain
 	}
 	return c.children
@@ -156,10 +171,11 @@ func (c *composite) IndexField(ctx context.Context, obj client.Object, field str
 }
 
 func (c *composite) each() []cache.Cache {
-	if c.plain == nil {
-		return []cache.Cache{c.children, c.inputs}
+	all := []cache.Cache{c.children, c.inputs, c.references}
+	if c.plain != nil {
+		all = append(all, c.plain)
 	}
-	return []cache.Cache{c.children, c.inputs, c.plain}
+	return all
 }
 
 // Start is part of cache.Cache.

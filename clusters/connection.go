@@ -183,6 +183,7 @@ func (c *connection) makeClients(opts *Options, emit func(Event)) error {
 	if err != nil {
 		return err
 	}
+	c.informers.refer(opts.References)
 	c.informers.failed = func(err error) {
 		if isUnauthorized(err) {
 			c.kick()

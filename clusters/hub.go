@@ -32,6 +32,8 @@ type hub struct {
 	server    *url.URL
 	uid       atomic.Pointer[types.UID]
 	served    atomic.Pointer[served]
+	// asked is closed when served is set for the first time.
+	asked chan struct{}
 	// ready is set when the first synchronisation of the informers has ended.
 	ready atomic.Bool
 	// miss wakes run for a discovery.
@@ -41,7 +43,7 @@ type hub struct {
 var _ Target = (*hub)(nil)
 
 func newHub(cl cluster.Cluster, opts Options, emit func(Event)) (*hub, error) {
-	h := &hub{cluster: cl, timing: opts.Timing, guard: hubGuard{opts.CallTimeout}, miss: make(chan struct{}, 1)}
+	h := &hub{cluster: cl, timing: opts.Timing, guard: hubGuard{opts.CallTimeout}, miss: make(chan struct{}, 1), asked: make(chan struct{})}
 	direct, err := client.New(cl.GetConfig(), client.Options{
 		HTTPClient: cl.GetHTTPClient(), Scheme: opts.Scheme, Mapper: cl.GetRESTMapper(),
 		Cache: &client.CacheOptions{Reader: cl.GetCache(), Unstructured: true},
@@ -64,6 +66,7 @@ func newHub(cl cluster.Cluster, opts Options, emit func(Event)) (*hub, error) {
 	if err != nil {
 		return nil, err
 	}
+	h.informers.refer(opts.References)
 	// What the hub serves is looked up again as soon as it changes, where its CRDs may be watched.
 	h.informers.want(metadataOf(gvkCRD))
 	h.client = &guardedClient{guard: h.guard, Client: &checkedClient{Client: direct, ready: h.informers.ready}}
@@ -118,7 +121,9 @@ func (h *hub) refresh(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	h.served.Store(now)
+	if h.served.Swap(now) == nil {
+		close(h.asked)
+	}
 	differs, err := h.informers.sync(ctx, now)
 	return differs || (old != nil && old.capabilities() != now.capabilities()), err
 }

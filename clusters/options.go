@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -37,7 +38,8 @@ type Event struct {
 	// Cluster is the registered name; empty for the hub.
 	Cluster string
 	// Object is a child as it is cached, or the *metav1.PartialObjectMetadata of a Secret or ConfigMap that is not
-	// necessarily ours, with its GroupVersionKind set and without labels and annotations. It must not be changed.
+	// necessarily ours, with its GroupVersionKind set and without labels and annotations, or the unstructured object of a
+	// kind of Options.References with its status alone. It must not be changed.
 	Object client.Object
 	// Old is the object before an update, else nil.
 	Old client.Object
@@ -86,6 +88,9 @@ type Options struct {
 	Timing
 	// Children are the kinds that are cached on every cluster, restricted to ChildSelector.
 	Children []ChildKind
+	// References are kinds that others own and whose status the operator looks at: see Reference. They are cached whole,
+	// but for the status without content. A kind that is not served or may not be watched is left out, as with children.
+	References []schema.GroupVersionKind
 	// ChildSelector selects what is ours. Required.
 	ChildSelector labels.Selector
 	// CountOwners says how many custom resources name a cluster. It is called often and has to answer from a cache.
