@@ -6,7 +6,6 @@ package cinder
 import (
 	"context"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,11 +13,10 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
 	"c5c3.io/cinder-operator/clusters"
-	"c5c3.io/cinder-operator/internal/render"
+	"c5c3.io/cinder-operator/controllers/pipeline"
 )
 
 // reconcileDelete takes a deleted Cinder's children down and lets go of it. The
@@ -30,24 +28,35 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, p *Pass, resolveErr er
 	}
 	if !p.Target.IsHub() {
 		// On the hub the owner references do this.
-		scope, err := r.Projector.Scope(p.Target, p.Cinder)
-		if err != nil {
-			return false, ctrl.Result{}, err
-		}
-		// What the sweep leaves waits for finalizers that are not ours, as it
-		// would after a cascade on the hub.
-		if _, err := scope.Sweep(ctx); err != nil {
-			if res, handled := r.onStepError(p, "", err); handled {
-				return false, res, nil
-			}
-			return false, ctrl.Result{}, fmt.Errorf("sweep the children of Cinder %s/%s on %s: %w", p.Cinder.Namespace, p.Cinder.Name, p.Target, err)
+		if err := r.sweep(ctx, p); err != nil {
+			return r.holdOrAbandon(ctx, p, err)
 		}
 	}
+	left := p.formerCluster()
 	if err := r.release(ctx, p.Cinder); err != nil {
 		return false, ctrl.Result{}, err
 	}
+	if left != nil {
+		// The cluster that took the place of the one with the children was
+		// accepted: what was swept is not what had been projected.
+		r.tellAbandoned(ctx, p.Cinder, former(left))
+		return true, ctrl.Result{}, nil
+	}
 	record(r.Recorder, p.Cinder, corev1.EventTypeNormal, EventDatabaseFinalized, databaseFinalizedNote(p.Cinder))
 	return true, ctrl.Result{}, nil
+}
+
+// sweep deletes the children on the target. What it leaves waits for finalizers
+// that are not ours, as it would after a cascade on the hub.
+func (r *Reconciler) sweep(ctx context.Context, p *Pass) error {
+	scope, err := r.Projector.Scope(p.Target, p.Cinder)
+	if err != nil {
+		return err
+	}
+	if _, err := scope.Sweep(ctx); err != nil {
+		return fmt.Errorf("sweep the children of Cinder %s/%s on %s: %w", p.Cinder.Namespace, p.Cinder.Name, p.Target, err)
+	}
+	return nil
 }
 
 func databaseFinalizedNote(cr *v1alpha1.Cinder) string {
@@ -57,43 +66,48 @@ func databaseFinalizedNote(cr *v1alpha1.Cinder) string {
 	return "the finalizer is released; no MariaDB resource of this Cinder remains"
 }
 
-// holdOrAbandon decides about a deleted Cinder whose children cannot be reached.
-// A cluster that is merely lost is waited for, a deregistered one for two
-// windows; the annotation ends either at once.
-func (r *Reconciler) holdOrAbandon(ctx context.Context, p *Pass, resolveErr error) (bool, ctrl.Result, error) {
-	unavailable, ok := clusters.AsUnavailable(resolveErr)
-	if !ok {
-		return false, ctrl.Result{}, resolveErr
+// holdOrAbandon acts on the verdict over a deleted Cinder whose children were not
+// swept.
+func (r *Reconciler) holdOrAbandon(ctx context.Context, p *Pass, why error) (bool, ctrl.Result, error) {
+	_, away := clusters.AsUnavailable(why)
+	switch {
+	case isStarting(why):
+		return false, ctrl.Result{}, nil
+	case away && r.replaced(p):
+		// The sweep outlived its connection, for which another one stands ready.
+		return false, ctrl.Result{RequeueAfter: r.Intervals.NextPass}, nil
 	}
-	abandon, message := r.verdict(p.Cinder, unavailable, r.now())
-	if !abandon {
-		p.setFalse(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonTargetClusterUnavailable, "%s", message)
+	v := judge(r.plightOf(p.Cinder, why))
+	switch {
+	case v.abandon:
+		if err := r.release(ctx, p.Cinder); err != nil {
+			return false, ctrl.Result{}, err
+		}
+		where := registeredAs(p.Cinder)
+		if ref := p.Cinder.Status.TargetCluster; isAnotherCluster(why) {
+			where = former(ref)
+		}
+		r.tellAbandoned(ctx, p.Cinder, where)
+		return true, ctrl.Result{}, nil
+	case away:
+		p.setFalse(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonTargetClusterUnavailable, "%s", v.message)
 		return false, ctrl.Result{RequeueAfter: r.Intervals.SecretPolling}, nil
 	}
-	if err := r.release(ctx, p.Cinder); err != nil {
-		return false, ctrl.Result{}, err
-	}
-	note := abandonedNote(p.Cinder, fmt.Sprintf("target cluster %q", unavailable.Cluster))
-	log.FromContext(ctx).Info("children abandoned", "children", childNames(p.Cinder), "namespace", p.Cinder.Namespace, "cluster", unavailable.Cluster)
-	record(r.Recorder, p.Cinder, corev1.EventTypeWarning, EventRemoteChildrenAbandoned, note)
-	return true, ctrl.Result{}, nil
+	// One gets here when the cluster answers and refuses: a right is missing, or
+	// an admission webhook objects.
+	pipeline.Unknown(p.Conditions(), p.Cinder.Generation, v1alpha1.ConditionSecretsReady, v1alpha1.ReasonReconcileError, v.message)
+	return false, ctrl.Result{}, why
 }
 
-// verdict is the pure part of holdOrAbandon.
-func (r *Reconciler) verdict(cr *v1alpha1.Cinder, u *clusters.UnavailableError, now time.Time) (abandon bool, message string) {
-	if cr.Annotations[v1alpha1.AnnotationAbandonChildren] == "true" {
-		return true, ""
+func (r *Reconciler) plightOf(cr *v1alpha1.Cinder, why error) plight {
+	now := r.now()
+	return plight{
+		err:        why,
+		givenUp:    cr.Annotations[v1alpha1.AnnotationAbandonChildren] == "true",
+		deletedFor: now.Sub(cr.DeletionTimestamp.Time),
+		missingFor: r.missing.age(clusterName(cr), now),
+		window:     r.AbandonAfter,
 	}
-	hint := fmt.Sprintf("annotate the Cinder with %s=true to give the children up", v1alpha1.AnnotationAbandonChildren)
-	if u.Cause != clusters.CauseNotRegistered {
-		return false, fmt.Sprintf("deletion waits: %s; %s", u.Message, hint)
-	}
-	missing := r.missing.first(u.Cluster, now)
-	deleted := cr.DeletionTimestamp.Time
-	if now.Sub(missing) >= r.AbandonAfter && now.Sub(deleted) >= r.AbandonAfter {
-		return true, ""
-	}
-	return false, fmt.Sprintf("deletion waits: %s; the children are given up when the cluster stays away for %s, or %s", u.Message, r.AbandonAfter, hint)
 }
 
 // release removes our finalizers and everything remembered of the Cinder.
@@ -115,33 +129,4 @@ func (r *Reconciler) release(ctx context.Context, cr *v1alpha1.Cinder) error {
 func (r *Reconciler) forget(key types.NamespacedName) {
 	r.metrics.forget(key)
 	r.probes.evict(key)
-}
-
-// abandonedNote names what stays behind.
-func abandonedNote(cr *v1alpha1.Cinder, where string) string {
-	return listNote(fmt.Sprintf("children in namespace %s stay behind on %s:", cr.Namespace, where), childNames(cr))
-}
-
-// childNames lists the children as far as they are known without their cluster.
-func childNames(cr *v1alpha1.Cinder) []string {
-	names := []string{
-		"Deployment " + cr.Name,
-		"Deployment " + render.SchedulerName(cr.Name),
-	}
-	for _, v := range cr.Status.VolumeServices {
-		names = append(names, "Deployment "+render.VolumeName(cr.Name, v.Backend))
-	}
-	return append(names,
-		"Deployment "+render.BackupName(cr.Name),
-		"Service "+cr.Name,
-		"PodDisruptionBudget "+cr.Name,
-		"NetworkPolicy "+cr.Name,
-		"CronJob "+render.DBPurgeName(cr.Name),
-		"Job "+render.DBSyncName(cr.Name),
-		"Secret "+render.DBConnectionName(cr.Name),
-		"Secret "+render.TransportURLName(cr.Name),
-		"Secret "+render.ServiceUserName(cr.Name),
-		"the revisions of Secrets "+render.BackendBase(cr.Name, "*")+" and "+render.BackupBase(cr.Name, "*"),
-		"the revisions of ConfigMap "+render.ConfigBase(cr.Name),
-	)
 }

@@ -39,35 +39,75 @@ func TestChildrenAreGivenUpOnlyWhenBothWindowsHaveRunOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := &Reconciler{Deps: Deps{AbandonAfter: 5 * time.Minute}, missing: newMissingSince()}
-			r.missing.first("edge", at(c.missing))
+			r := &Reconciler{Deps: Deps{AbandonAfter: 5 * time.Minute}, missing: newMissingSince(), now: func() time.Time { return at(c.now) }}
+			r.missing.note("edge", at(c.missing))
 			deleted := metav1.NewTime(at(c.deleted))
 			cr := &v1alpha1.Cinder{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &deleted}}
+			cr.Spec.TargetClusterRef = &v1alpha1.TargetClusterRefSpec{Name: "edge"}
 			if c.annotated {
 				cr.Annotations = map[string]string{v1alpha1.AnnotationAbandonChildren: "true"}
 			}
-			abandon, message := r.verdict(cr, &clusters.UnavailableError{Cluster: "edge", Cause: c.cause, Message: "why"}, at(c.now))
-			if abandon != c.abandon {
-				t.Fatalf("abandon is %v (%s)", abandon, message)
+			v := judge(r.plightOf(cr, &clusters.UnavailableError{Cluster: "edge", Cause: c.cause, Message: "why"}))
+			if v.abandon != c.abandon {
+				t.Fatalf("abandon is %v (%s)", v.abandon, v.message)
 			}
-			if !abandon && (!strings.Contains(message, "why") || !strings.Contains(message, v1alpha1.AnnotationAbandonChildren)) {
-				t.Errorf("message is %q", message)
+			if !v.abandon && (!strings.HasPrefix(v.message, "why; the deletion waits ") || !strings.Contains(v.message, v1alpha1.AnnotationAbandonChildren+"=true")) {
+				t.Errorf("message is %q", v.message)
 			}
 		})
 	}
 }
 
-func TestTheFirstFailureIsForgottenOnSuccess(t *testing.T) {
+func TestARefusedSweepIsSaidAndEndsByAnnotationAlone(t *testing.T) {
+	t.Parallel()
+	p := plight{err: errors.New("delete Secret a/b: forbidden"), deletedFor: time.Hour, missingFor: time.Hour, window: time.Minute}
+	if v := judge(p); v.abandon || !strings.Contains(v.message, "delete Secret a/b: forbidden") || !strings.Contains(v.message, v1alpha1.AnnotationAbandonChildren+"=true") {
+		t.Errorf("verdict is %+v", v)
+	}
+	p.givenUp = true
+	if v := judge(p); !v.abandon {
+		t.Errorf("verdict is %+v", v)
+	}
+}
+
+func TestANameIsMissingSinceItsFirstFailureAndNotAtAllAfterASuccess(t *testing.T) {
 	t.Parallel()
 	m := newMissingSince()
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	m.first("edge", start)
-	if got := m.first("edge", start.Add(time.Hour)); !got.Equal(start) {
-		t.Errorf("missing since %s", got)
+	later := start.Add(time.Hour)
+	m.note("edge", start)
+	m.note("edge", later)
+	if got := m.age("edge", later); got != time.Hour {
+		t.Errorf("missing for %s", got)
 	}
 	m.forget("edge")
-	if got := m.first("edge", start.Add(time.Hour)); !got.Equal(start.Add(time.Hour)) {
-		t.Errorf("missing since %s after a success", got)
+	if got := m.age("edge", later); got != 0 {
+		t.Errorf("missing for %s after a success", got)
+	}
+}
+
+func TestWhatStaysBehindIsNamedAsFarAsSpecAndStatusKnowIt(t *testing.T) {
+	t.Parallel()
+	cr := &v1alpha1.Cinder{ObjectMeta: metav1.ObjectMeta{Name: "block", Namespace: "openstack"}}
+	plain := strings.Join(childNames(cr), ", ")
+	for _, absent := range []string{"volume", "backup", "HTTPRoute", "HorizontalPodAutoscaler", "NetworkPolicy", "Database", "service-user"} {
+		if strings.Contains(plain, absent) {
+			t.Errorf("%s is named, which this Cinder never had: %s", absent, plain)
+		}
+	}
+	cr.Spec.Database.ClusterRef = &v1alpha1.ClusterRefSpec{Name: "mariadb"}
+	cr.Spec.ServiceUser = &v1alpha1.ServiceUserSpec{}
+	cr.Spec.Autoscaling, cr.Spec.Gateway, cr.Spec.NetworkPolicy = &v1alpha1.AutoscalingSpec{}, &v1alpha1.GatewaySpec{}, &v1alpha1.NetworkPolicySpec{}
+	cr.Status.VolumeServices = []v1alpha1.VolumeServiceStatus{{Backend: "nfs"}}
+	cr.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionBackupServiceReady, Reason: v1alpha1.ReasonBackupServiceReady}}
+	full := strings.Join(childNames(cr), ", ")
+	for _, present := range []string{
+		"Deployment block-volume-nfs", "Deployment block-backup", "HTTPRoute block", "HorizontalPodAutoscaler block", "NetworkPolicy block",
+		"Database block", "User block", "Grant block", "Secret block-service-user", "Secret block-backend-nfs", "CronJob block-db-purge",
+	} {
+		if !strings.Contains(full, present) {
+			t.Errorf("%s is not named: %s", present, full)
+		}
 	}
 }
 
@@ -86,7 +126,7 @@ func TestStepErrorsOfALostClusterBecomeOneCondition(t *testing.T) {
 	}
 
 	// A connection that was swapped under the pass is no loss.
-	r.Registry, r.missing = answering{target: named{uid: "1"}}, newMissingSince()
+	r.Registry, r.missing, r.now = answering{target: named{uid: "1"}}, newMissingSince(), time.Now
 	swapped := &Pass{Cinder: &v1alpha1.Cinder{}, Target: named{uid: "1", connection: 1}}
 	if res, handled := r.onStepError(swapped, stepScheduler, lost); !handled || res.RequeueAfter != RequeueNextPass || len(*swapped.Conditions()) != 0 {
 		t.Errorf("a swapped connection answers %v, %v, %v", res, handled, *swapped.Conditions())

@@ -5,6 +5,7 @@ package cinder
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -88,34 +89,41 @@ func (p *Pass) notSupported(typ, field string) {
 	p.setFalse(typ, v1alpha1.ReasonNotSupportedYet, "%s is not supported yet", field)
 }
 
-// apply projects one child. The first one that lands pins the identity of the
-// cluster: from then on another cluster behind the same name is told apart.
+// errPinned ends the pass that was about to write the first child: the status
+// has to name the cluster before anything is there. A process that died between
+// the two would otherwise not know another cluster behind the same name.
+var errPinned = errors.New("the cluster of the children is recorded first")
+
+// apply projects one child.
 func apply[T client.Object](ctx context.Context, p *Pass, intent T) (T, error) {
-	live, err := projection.Apply(ctx, p.Scope, intent)
-	if err == nil {
-		p.landed()
+	if p.pin() {
+		return intent, errPinned
 	}
-	return live, err
+	return projection.Apply(ctx, p.Scope, intent)
 }
 
 // applyRevision projects an immutable, content-addressed child and prunes the
 // history of its base.
 func applyRevision(ctx context.Context, p *Pass, base string, intent client.Object) (string, error) {
-	name, err := p.Scope.ApplyRevision(ctx, base, intent)
-	if err != nil {
-		return "", err
+	if p.pin() {
+		return "", errPinned
 	}
-	p.landed()
-	return name, nil
+	return p.Scope.ApplyRevision(ctx, base, intent)
 }
 
-// landed remembers on which target children are. The hub needs no such memory:
-// it is the cluster that holds the status.
-func (p *Pass) landed() {
+// pin remembers on which target the children are, and tells whether that was not
+// known before. The hub needs no such memory: it is the cluster that holds the
+// status.
+func (p *Pass) pin() bool {
 	if p.Target.IsHub() {
-		return
+		return false
 	}
-	p.Cinder.Status.TargetCluster = &v1alpha1.TargetClusterStatusRef{Name: p.Target.Name(), UID: string(p.Target.UID())}
+	is := v1alpha1.TargetClusterStatusRef{Name: p.Target.Name(), UID: string(p.Target.UID())}
+	if was := p.Cinder.Status.TargetCluster; was != nil && *was == is {
+		return false
+	}
+	p.Cinder.Status.TargetCluster = &is
+	return true
 }
 
 // remove deletes a child that the cache knows. Asking the cache first keeps a

@@ -83,7 +83,7 @@ func (r *Reconciler) reconcileNormal(ctx context.Context, p *Pass, resolveErr er
 	if added {
 		return ctrl.Result{RequeueAfter: r.Intervals.NextPass}, nil
 	}
-	r.acceptCluster(p)
+	r.acceptCluster(ctx, p)
 	return r.steps.Run(ctx, p)
 }
 
@@ -179,7 +179,7 @@ var waitsForWorkload = map[string]struct{ condition, reason string }{
 // onStepError is asked of every step's error, and of the resolution's.
 func (r *Reconciler) onStepError(p *Pass, step string, err error) (ctrl.Result, bool) {
 	var stale *staleError
-	if errors.As(err, &stale) {
+	if errors.As(err, &stale) || errors.Is(err, errPinned) {
 		return ctrl.Result{RequeueAfter: r.Intervals.NextPass}, true
 	}
 	if w, ok := waitsForWorkload[step]; ok && errors.Is(err, projection.ErrTerminating) {

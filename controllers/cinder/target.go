@@ -26,7 +26,12 @@ func (r *Reconciler) resolve(ctx context.Context, cr *v1alpha1.Cinder) (clusters
 		ask = r.Registry.ResolveForDeletion
 	}
 	target, err := ask(ctx, ref, cr.Namespace)
-	if ref != nil && !isNotRegistered(err) {
+	switch {
+	case ref == nil:
+	case isNotRegistered(err):
+		r.missing.note(ref.Name, r.now())
+	default:
+		// Whatever else is wrong with it, it is registered.
 		r.missing.forget(ref.Name)
 	}
 	if err != nil {
@@ -58,15 +63,23 @@ func checkIdentity(cr *v1alpha1.Cinder, target clusters.Target) error {
 	}
 }
 
-// acceptCluster takes over the identity of a cluster that was accepted by
-// annotation, and says once what stays behind on the former one.
-func (r *Reconciler) acceptCluster(p *Pass) {
+// formerCluster is the cluster that holds the children when another one stands
+// in its place and was accepted; else nil.
+func (p *Pass) formerCluster() *v1alpha1.TargetClusterStatusRef {
 	known := p.Cinder.Status.TargetCluster
 	if p.Target.IsHub() || known == nil || known.UID == "" || known.UID == string(p.Target.UID()) {
-		return
+		return nil
 	}
-	p.warning(EventRemoteChildrenAbandoned, abandonedNote(p.Cinder, fmt.Sprintf("the cluster with the UID %s", known.UID)))
-	p.landed()
+	return known
+}
+
+// acceptCluster takes over the identity of a cluster that was accepted by
+// annotation, and says once what stays behind on the former one.
+func (r *Reconciler) acceptCluster(ctx context.Context, p *Pass) {
+	if left := p.formerCluster(); left != nil {
+		p.warning(EventRemoteChildrenAbandoned, abandoned(ctx, p.Cinder, former(left)))
+		p.pin()
+	}
 }
 
 // replaced tells whether another connection to the cluster now serves than the
@@ -79,14 +92,15 @@ func (r *Reconciler) replaced(p *Pass) bool {
 	return err == nil && now != p.Target
 }
 
-func isStarting(err error) bool {
-	u, ok := clusters.AsUnavailable(err)
-	return ok && u.Cause == clusters.CauseStarting
-}
+func isStarting(err error) bool { return hasCause(err, clusters.CauseStarting) }
 
-func isNotRegistered(err error) bool {
+func isNotRegistered(err error) bool { return hasCause(err, clusters.CauseNotRegistered) }
+
+func isAnotherCluster(err error) bool { return hasCause(err, causeAnotherCluster) }
+
+func hasCause(err error, cause clusters.UnavailableCause) bool {
 	u, ok := clusters.AsUnavailable(err)
-	return ok && u.Cause == clusters.CauseNotRegistered
+	return ok && u.Cause == cause
 }
 
 // missingSince remembers when this process first failed to resolve a name
@@ -98,15 +112,24 @@ type missingSince struct {
 
 func newMissingSince() *missingSince { return &missingSince{since: map[string]time.Time{}} }
 
-// first tells since when a name is missing, which is now for a new one.
-func (m *missingSince) first(name string, now time.Time) time.Time {
+// note remembers that a name is missing now, unless it was missing already.
+func (m *missingSince) note(name string, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if at, ok := m.since[name]; ok {
-		return at
+	if _, ok := m.since[name]; !ok {
+		m.since[name] = now
 	}
-	m.since[name] = now
-	return now
+}
+
+// age tells for how long a name has been missing; zero for one that is not.
+func (m *missingSince) age(name string, now time.Time) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at, ok := m.since[name]
+	if !ok {
+		return 0
+	}
+	return now.Sub(at)
 }
 
 func (m *missingSince) forget(name string) {

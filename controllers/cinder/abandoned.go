@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cinder
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"c5c3.io/cinder-operator/api/v1alpha1"
+	"c5c3.io/cinder-operator/internal/render"
+	"c5c3.io/cinder-operator/projection"
+)
+
+// abandoned words the note of the children that stay behind somewhere, and logs
+// it whole: an event is cut to what the API admits.
+func abandoned(ctx context.Context, cr *v1alpha1.Cinder, where string) string {
+	names := childNames(cr)
+	log.FromContext(ctx).Info("children abandoned", "children", names, "namespace", cr.Namespace, "where", where)
+	return listNote(fmt.Sprintf("children in namespace %s stay behind on %s:", cr.Namespace, where), names)
+}
+
+// registeredAs names the cluster that a Cinder names.
+func registeredAs(cr *v1alpha1.Cinder) string {
+	return fmt.Sprintf("target cluster %q", clusterName(cr))
+}
+
+// former names a cluster that another one has taken the place of.
+func former(ref *v1alpha1.TargetClusterStatusRef) string {
+	return fmt.Sprintf("the cluster with the UID %s that was registered as %q", ref.UID, ref.Name)
+}
+
+// tellAbandoned warns of children that stay behind.
+func (r *Reconciler) tellAbandoned(ctx context.Context, cr *v1alpha1.Cinder, where string) {
+	record(r.Recorder, cr, corev1.EventTypeWarning, EventRemoteChildrenAbandoned, abandoned(ctx, cr, where))
+}
+
+// childNames lists the children as far as they are known without their cluster:
+// by what the spec asks for and what the status remembers.
+func childNames(cr *v1alpha1.Cinder) []string {
+	var names []string
+	add := func(kind, name string, there bool) {
+		if there {
+			names = append(names, kind+" "+name)
+		}
+	}
+	spec, managed := &cr.Spec, cr.Spec.Database.ClusterRef != nil
+	add("Deployment", cr.Name, true)
+	add("Deployment", render.SchedulerName(cr.Name), true)
+	for _, v := range cr.Status.VolumeServices {
+		add("Deployment", render.VolumeName(cr.Name, v.Backend), true)
+	}
+	backup := meta.FindStatusCondition(cr.Status.Conditions, v1alpha1.ConditionBackupServiceReady)
+	withBackup := backup != nil && backup.Reason != v1alpha1.ReasonBackupNotConfigured
+	add("Deployment", render.BackupName(cr.Name), withBackup)
+	for _, gvk := range []string{projection.MariaDBDatabase.Kind, projection.MariaDBUser.Kind, projection.MariaDBGrant.Kind} {
+		add(gvk, cr.Name, managed)
+	}
+	add("Service", cr.Name, true)
+	add("PodDisruptionBudget", cr.Name, true)
+	add("HorizontalPodAutoscaler", cr.Name, spec.Autoscaling != nil)
+	add("HTTPRoute", cr.Name, spec.Gateway != nil)
+	add("NetworkPolicy", cr.Name, spec.NetworkPolicy != nil)
+	add("CronJob", render.DBPurgeName(cr.Name), true)
+	add("Job", render.DBSyncName(cr.Name), true)
+	add("Secret", render.DBConnectionName(cr.Name), true)
+	add("Secret", render.TransportURLName(cr.Name), true)
+	add("Secret", render.ServiceUserName(cr.Name), spec.EffectiveServiceUser() != nil)
+	for _, v := range cr.Status.VolumeServices {
+		add("the revisions of Secret", render.BackendBase(cr.Name, v.Backend), true)
+	}
+	add("the revisions of Secret", render.BackupBase(cr.Name, "*"), withBackup)
+	add("the revisions of ConfigMap", render.ConfigBase(cr.Name), true)
+	return names
+}
