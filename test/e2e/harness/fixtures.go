@@ -154,9 +154,7 @@ func (c *Cluster) Children(ctx context.Context, owner *v1alpha1.Cinder) ([]strin
 	var out []string
 	for _, kind := range childLists {
 		list := kind.list()
-		if err := c.Client.List(ctx, list, client.InNamespace(owner.Namespace), client.MatchingLabels{
-			"openstack.c5c3.io/owner-kind": "Cinder", "openstack.c5c3.io/owner-name": owner.Name, "openstack.c5c3.io/owner-namespace": owner.Namespace,
-		}); err != nil {
+		if err := c.Client.List(ctx, list, client.InNamespace(owner.Namespace), ownedBy(owner)); err != nil {
 			return nil, fmt.Errorf("list %s on %s: %w", kind.name, c.Name, err)
 		}
 		if err := eachItem(list, func(o client.Object) { out = append(out, kind.name+"/"+o.GetName()) }); err != nil {
@@ -164,6 +162,12 @@ func (c *Cluster) Children(ctx context.Context, owner *v1alpha1.Cinder) ([]strin
 		}
 	}
 	return out, nil
+}
+
+func ownedBy(owner *v1alpha1.Cinder) client.MatchingLabels {
+	return client.MatchingLabels{
+		"openstack.c5c3.io/owner-kind": "Cinder", "openstack.c5c3.io/owner-name": owner.Name, "openstack.c5c3.io/owner-namespace": owner.Namespace,
+	}
 }
 
 // WaitNoChildren waits until the cluster has nothing of the Cinder.

@@ -152,6 +152,16 @@ func (l *Lab) Run(t testing.TB, args ...string) string {
 	return out
 }
 
+// Command runs one command of the lab, for a caller that is not the test's own
+// goroutine.
+func (l *Lab) Command(args ...string) error {
+	out, err := l.runFor(commandTimeout, args...)
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
+}
+
 func (l *Lab) runFor(d time.Duration, args ...string) (string, error) {
 	args = append(args, "--dir", l.dir)
 	out, err := command(d, l.root, l.binary, args...)

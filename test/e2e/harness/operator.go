@@ -60,6 +60,9 @@ func (l *Lab) StartOperator(t testing.TB, args ...string) *Operator {
 	}()
 	t.Cleanup(func() {
 		o.Stop(t)
+		if strings.Contains(o.Log(t), "WARNING: DATA RACE") {
+			t.Errorf("the operator met a data race; see its log:\n%s", o.tail())
+		}
 		if t.Failed() {
 			t.Logf("the operator's last words:\n%s", o.tail())
 		}
@@ -94,9 +97,6 @@ func (o *Operator) Stop(t testing.TB) {
 	case <-time.After(stopTimeout):
 		o.Kill()
 		t.Errorf("the operator did not end within %s of SIGTERM\n%s", stopTimeout, o.tail())
-	}
-	if strings.Contains(o.Log(t), "WARNING: DATA RACE") {
-		t.Errorf("the operator met a data race; see its log:\n%s", o.tail())
 	}
 }
 

@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package killmatrix
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"c5c3.io/cinder-operator/api/v1alpha1"
+	"c5c3.io/cinder-operator/test/e2e/harness"
+)
+
+// stage is an operator behind proxies, serving one registered target.
+type stage struct {
+	hub, edge  *harness.Proxy
+	kubeconfig string
+	op         *harness.Operator
+	untouched  func(*testing.T)
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{hub: lab.Hub.Proxy(t), edge: lab.Targets["edge-1"].Proxy(t), kubeconfig: lab.Path("hub.proxy.kubeconfig")}
+	if err := os.WriteFile(s.kubeconfig, s.hub.Kubeconfig(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	lab.Namespace(t, namespace, lab.Targets["edge-1"])
+	s.untouched = bystanders(t)
+	lab.Register(t, "edge-1", lab.Targets["edge-1"], func(r *corev1.Secret) {
+		r.Data[v1alpha1.RegistrationKeyKubeconfig] = s.edge.Kubeconfig(t)
+	})
+	s.start(t)
+	lab.WaitReady(t, harness.ReadyTimeout, &v1alpha1.TargetCluster{ObjectMeta: metaOf("edge-1")})
+	return s
+}
+
+func (s *stage) start(t *testing.T) {
+	t.Helper()
+	s.op = lab.StartOperator(t, append([]string{"--kubeconfig", s.kubeconfig}, quick...)...)
+}
+
+// reference lives once without kills and counts the writes of each phase.
+func (s *stage) reference(t *testing.T, count func(*harness.Trigger)) (pictures map[string]map[string]string, writes map[string]int, tr trace) {
+	t.Helper()
+	pictures, writes = map[string]map[string]string{}, map[string]int{}
+	l, since := newLife(), mark(t)
+	for _, ph := range phases {
+		counter := &harness.Trigger{}
+		count(counter)
+		ph.do(t, l)
+		pictures[ph.name] = l.settle(t, ph, nil)
+		writes[ph.name] = len(counter.Seen())
+	}
+	count(nil)
+	s.untouched(t)
+	return pictures, writes, l.trace(t, since)
+}
+
+// killer ends something, and brings it back.
+type killer struct {
+	kill   func() error
+	revive func()
+	// set puts a trigger in force where the writes are to be counted.
+	set func(*harness.Trigger)
+}
+
+func (s *stage) matrix(t *testing.T, sample int, k killer) {
+	t.Helper()
+	pictures, writes, want := s.reference(t, k.set)
+	t.Logf("writes by phase: %v", writes)
+	tries := points(t, writes, sample)
+	for i := range tries["install"] {
+		l, since := newLife(), mark(t)
+		for _, ph := range phases {
+			at := tries[ph.name][i]
+			killed := make(chan error, 1)
+			trigger := &harness.Trigger{N: at.n, Before: at.before, Do: func() { killed <- k.kill() }}
+			k.set(trigger)
+			began := time.Now()
+			ph.do(t, l)
+			s.await(t, l, ph, trigger)
+			k.set(nil)
+			if trigger.Fired() != "" {
+				if err := <-killed; err != nil {
+					t.Fatal(err)
+				}
+				k.revive()
+			}
+			l.settle(t, ph, pictures[ph.name])
+			t.Logf("life %d, %s: kill at write %d (before it: %t) %q; over after %s", i+1, ph.name, at.n, at.before, trigger.Fired(), time.Since(began).Round(time.Millisecond))
+		}
+		s.untouched(t)
+		l.trace(t, since).check(t, want)
+		if t.Failed() {
+			return // what this life left would be counted against the next
+		}
+	}
+}
+
+// await waits until the trigger fires, or the phase has been over for a while
+// without as many writes as the kill waits for: their number differs a little
+// from life to life.
+func (s *stage) await(t *testing.T, l *life, ph phase, trigger *harness.Trigger) {
+	t.Helper()
+	var over time.Time
+	harness.Eventually(t, settleTimeout, ph.name+" ends, or is met by a kill", func(ctx context.Context) error {
+		if trigger.Fired() != "" {
+			return nil
+		}
+		if err := ph.done(ctx, l); err != nil {
+			over = time.Time{}
+			return err
+		}
+		if over.IsZero() {
+			over = time.Now()
+		}
+		if time.Since(over) < quiet {
+			return errors.New("it may still write")
+		}
+		return nil
+	})
+}
+
+func TestAnOperatorThatIsKilledAtAnyWriteComesToTheSameEnd(t *testing.T) {
+	s := newStage(t)
+	s.matrix(t, 3, killer{
+		kill: func() error {
+			s.op.Kill()
+			return nil
+		},
+		revive: func() { s.start(t) },
+		set: func(trigger *harness.Trigger) {
+			s.hub.Set(trigger)
+			s.edge.Set(trigger)
+		},
+	})
+}
+
+func TestATargetThatIsKilledAtAnyWriteComesToTheSameEnd(t *testing.T) {
+	s := newStage(t)
+	s.matrix(t, 1, killer{
+		kill:   func() error { return lab.Command("kill", "edge-1") },
+		revive: func() { lab.Run(t, "start", "edge-1") },
+		set:    s.edge.Set,
+	})
+}

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package killmatrix kills the operator, or the target's API server, at a write
+// of the install, the attach of a satellite, a change and the deletion, and
+// compares what comes of it with a life without kills.
+//
+// Each life takes one kill per phase. A sample of the writes is tried unless
+// CINDER_SOAK is set, which tries every one, both before the write reaches the
+// API server and after its answer was lost. CINDER_SEED repeats a sample.
+package killmatrix
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"c5c3.io/cinder-operator/test/e2e/harness"
+)
+
+var lab *harness.Lab
+
+func TestMain(m *testing.M) { os.Exit(harness.Main(m, harness.Options{Targets: 1}, &lab)) }
+
+// quick makes an outage show within seconds.
+var quick = []string{"--probe-interval=1s", "--probe-timeout=1s", "--probe-failures=2"}
+
+// soak tells whether everything is tried rather than a sample.
+func soak() bool { return os.Getenv("CINDER_SOAK") != "" }
+
+// point is a kill: at which write of its phase, and on which side of it.
+type point struct {
+	n      int
+	before bool
+}
+
+// points are the kills to try in each phase, by how many writes the phases took:
+// every one of them in a soak, else some. Phases with fewer points than the
+// longest one repeat theirs.
+func points(t *testing.T, writes map[string]int, sample int) map[string][]point {
+	t.Helper()
+	seed := rand.Uint64()
+	if s := os.Getenv("CINDER_SEED"); s != "" {
+		var err error
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatalf("CINDER_SEED: %v", err)
+		}
+	}
+	t.Logf("CINDER_SEED=%d repeats this sample", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a sample is no secret
+	out := map[string][]point{}
+	longest := 0
+	for _, ph := range phases {
+		var all []point
+		for n := 1; n <= writes[ph.name]; n++ {
+			all = append(all, point{n, true}, point{n, false})
+		}
+		rnd.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		if !soak() && len(all) > sample {
+			all = all[:sample]
+		}
+		out[ph.name] = all
+		longest = max(longest, len(all))
+	}
+	for name, some := range out {
+		for i := 0; len(some) > 0 && len(some) < longest; i++ {
+			some = append(some, some[i])
+		}
+		out[name] = some
+	}
+	return out
+}
+
+func metaOf(registration string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: registration, Namespace: harness.ClustersNamespace}
+}
