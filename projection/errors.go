@@ -90,6 +90,9 @@ func (s *Scope) namespaceError(err error) error {
 	what := ""
 	switch {
 	case isNamespaceAbsent(err):
+		if unavailable, ok := clusters.AsUnavailable(err); ok {
+			return unavailable // the connection said it already
+		}
 		what = fmt.Sprintf("has no namespace %q: create it there", s.owner.Namespace)
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		what = fmt.Sprintf("is deleting the namespace %q: create it anew once it is gone", s.owner.Namespace)

@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	// Its CRDs are read from the module; the import is what keeps that required.
+	_ "github.com/mariadb-operator/mariadb-operator/api/v1alpha1"
+	"go.uber.org/goleak"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -58,6 +61,12 @@ func run(m *testing.M) int {
 	if err := env.Stop(); err != nil {
 		fmt.Fprintf(os.Stderr, "stop the API server: %v\n", err)
 		return 1
+	}
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 	}
 	return code
 }

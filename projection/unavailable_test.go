@@ -54,6 +54,37 @@ func TestANamespaceOnItsWayOutIsUnavailableAndNamed(t *testing.T) {
 	}
 }
 
+func TestWhetherANamespaceIsThereIsToldWithoutWritingAnything(t *testing.T) {
+	f := onTarget(t)
+	if err := f.scope.CheckNamespace(f.ctx); err != nil {
+		t.Fatalf("the namespace is there: %v", err)
+	}
+	var stored corev1.ConfigMapList
+	if err := f.admin.List(f.ctx, &stored, client.InNamespace(f.ns)); err != nil {
+		t.Fatal(err)
+	}
+	for _, cm := range stored.Items {
+		if cm.Name != f.owner.GetName() {
+			t.Errorf("the question left ConfigMap %s behind", cm.Name)
+		}
+	}
+
+	owner := f.owner.DeepCopy()
+	owner.Namespace = f.ns + "-absent"
+	err := f.scopeOf(f.p, newTarget(t, edge, owner.Namespace, hubA), owner).CheckNamespace(f.ctx)
+	if unavailable, ok := clusters.AsUnavailable(err); !ok || unavailable.Cause != clusters.CauseNamespaceAbsent {
+		t.Errorf("absent: got %v", err)
+	}
+
+	if err := f.admin.Delete(f.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: f.ns}}); err != nil {
+		t.Fatal(err)
+	}
+	err = f.scope.CheckNamespace(f.ctx)
+	if unavailable, ok := clusters.AsUnavailable(err); !ok || unavailable.Cause != clusters.CauseNamespaceAbsent {
+		t.Errorf("on its way out: got %v", err)
+	}
+}
+
 // lost is a target whose connection is gone: nobody listens at its address.
 type lost struct {
 	*testTarget

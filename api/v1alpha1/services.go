@@ -50,10 +50,19 @@ func (d DatabaseSpec) EffectiveCredentialsMode() CredentialsMode {
 	return or(d.CredentialsMode, CredentialsModeStatic)
 }
 
-// Enabled says whether connections to the database use TLS: a mode is set, and it is not disabled. It may be called on
-// nil.
+// EffectiveMode returns the mode of a tls block: require when the block names none, as admission would have filled in,
+// so that a block that came past admission never means plain text. It is empty on nil.
+func (t *DatabaseTLSSpec) EffectiveMode() DatabaseTLSMode {
+	if t == nil {
+		return ""
+	}
+	return or(t.Mode, DatabaseTLSRequire)
+}
+
+// Enabled says whether connections to the database use TLS: there is a tls block, and it is not disabled. It may be
+// called on nil.
 func (t *DatabaseTLSSpec) Enabled() bool {
-	return t != nil && t.Mode != "" && t.Mode != DatabaseTLSDisabled
+	return t != nil && t.EffectiveMode() != DatabaseTLSDisabled
 }
 
 // EffectiveServers returns the memcached servers as host:port: the listed ones, or the managed Memcached's Service.

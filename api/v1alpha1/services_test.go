@@ -47,7 +47,7 @@ func TestDatabaseTLSIsEnabledByAnyModeButDisabled(t *testing.T) {
 		want bool
 	}{
 		{nil, false},
-		{&DatabaseTLSSpec{}, false},
+		{&DatabaseTLSSpec{}, true}, // require, as admission fills in
 		{&DatabaseTLSSpec{Mode: DatabaseTLSDisabled}, false},
 		{&DatabaseTLSSpec{Mode: DatabaseTLSPrefer}, true},
 		{&DatabaseTLSSpec{Mode: DatabaseTLSVerifyFull}, true},

@@ -52,7 +52,7 @@ func databaseOf(spec *v1alpha1.DatabaseSpec, username, password string) urls.Dat
 	if !spec.TLS.Enabled() {
 		return db
 	}
-	db.TLSMode = string(spec.TLS.Mode)
+	db.TLSMode = string(spec.TLS.EffectiveMode())
 	if spec.TLS.CABundleSecretRef != nil {
 		db.CAFile = render.DatabaseCAFile
 	}

@@ -109,6 +109,10 @@ func (r *Reconciler) missingCredentials(ctx context.Context, p *Pass, name strin
 func (r *Reconciler) credentials(ctx context.Context, p *Pass, name string, keys ...string) (*corev1.Secret, string, error) {
 	secret, err := p.Target.Inputs().Secret(ctx, types.NamespacedName{Namespace: p.Cinder.Namespace, Name: name})
 	if apierrors.IsNotFound(err) {
+		// It may be the namespace that is missing.
+		if err := p.Scope.CheckNamespace(ctx); err != nil {
+			return nil, "", err
+		}
 		return nil, fmt.Sprintf("Secret %s/%s does not exist on %s", p.Cinder.Namespace, name, p.Target), nil
 	}
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 
 // rejected are the options of extraConfig that admission refuses: a credential
 // in a ConfigMap, or a value without which no process starts. They are left
-// out here as well, for an object that came past admission.
+// out here as well, for an object that came past admission, and reported as
+// not honoured: Cinder itself would say nothing.
 var rejected = map[string][]string{
 	ini.DefaultSection:   {"auth_strategy", "api_paste_config", "transport_url"},
 	"database":           {"connection"},
@@ -32,8 +33,11 @@ func sectionName(name string) string {
 	return strings.ToLower(name)
 }
 
+// notHonoured marks an option of extraConfig that was left out.
+const notHonoured = " (not honoured)"
+
 // overlay lays extraConfig over the document and returns, sorted, the options
-// that the document already had. Sections that differ in case alone are one to
+// that the document already had and those that were left out. Sections that differ in case alone are one to
 // the reader, so they become one here; among such the last in order wins.
 func overlay(doc *ini.Document, extra map[string]map[string]string) []string {
 	owned := map[string]bool{}
@@ -47,6 +51,7 @@ func overlay(doc *ini.Document, extra map[string]map[string]string) []string {
 		section := sectionName(raw)
 		for _, key := range slices.Sorted(maps.Keys(extra[raw])) {
 			if slices.Contains(rejected[section], key) {
+				overridden = append(overridden, "["+section+"] "+key+notHonoured)
 				continue
 			}
 			if owned[section+"\x00"+key] {
