@@ -202,6 +202,14 @@ func TestWhoMayUseATargetAndWhereIsSaidOnTheCinder(t *testing.T) {
 		hubOnly := lab.Namespace(t, "hub-only")
 		stray := harness.Cinder(hubOnly, "cinder", "edge-2")
 		lab.Deploy(t, stray)
-		lab.WaitFor(t, 30*time.Second, stray, harness.Want{Type: v1alpha1.ConditionSecretsReady, Status: metav1.ConditionFalse})
+		lab.WaitFor(t, 30*time.Second, stray, unavailable(`namespace "hub-only" does not exist on target cluster "edge-2"`))
+		if len(stray.Finalizers) > 0 {
+			t.Errorf("a Cinder without a namespace on its target carries %v", stray.Finalizers)
+		}
+		if err := edge.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: hubOnly}}); err != nil {
+			t.Fatal(err)
+		}
+		harness.CredentialSecrets(t, edge, hubOnly)
+		lab.WaitReady(t, harness.ReadyTimeout, stray)
 	})
 }
