@@ -34,6 +34,7 @@ var childVerbs = []string{"create", "delete", "get", "list", "patch", "watch"}
 // with the code that does it.
 var otherRules = []string{
 	"list apps/replicasets",                   // projection: what a ReplicaSet with pods names is not pruned
+	"list /pods",                              // controllers/cinder: the exit code of the upgrade check
 	"get /services/proxy",                     // controllers/cinder: the health probe of a remote API
 	"get external-secrets.io/externalsecrets", // controllers/satellite: a missing key that is announced
 	"get /namespaces [kube-system]",           // clusters: the identity of the cluster
@@ -129,6 +130,8 @@ func TestTheOperatorsAccountCannotRaiseItself(t *testing.T) {
 		{"create", "rbac.authorization.k8s.io", "rolebindings", "openstack", false},
 		{"impersonate", "", "users", "", false},
 		{"create", "", "pods", "openstack", false},
+		{"list", "", "pods", "openstack", true},
+		{"get", "", "pods", "openstack", false},
 		{"watch", "", "pods", "openstack", false},
 		{"create", "", "serviceaccounts/token", "c5c3-system", false},
 		{"delete", "", "namespaces", "", false},

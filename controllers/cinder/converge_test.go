@@ -118,11 +118,6 @@ func TestANewImageRunsTheMigrationAnewBeforeTheWorkloadsRoll(t *testing.T) {
 	}
 	f.endJob("cinder-db-sync", true)
 	f.awaitReady()
-
-	f.update(func(cr *v1alpha1.Cinder) { cr.Spec.OpenStackRelease, cr.Spec.Image.Tag = "2026.2", "2026.2" })
-	if err := contains(f.awaitCondition(v1alpha1.ConditionDatabaseReady, metav1.ConditionFalse, v1alpha1.ReasonNotSupportedYet), "spec.openStackRelease"); err != nil {
-		t.Error(err)
-	}
 }
 
 func TestTheHealthConditionNamesWhatIsWrong(t *testing.T) {

@@ -17,9 +17,11 @@ import (
 
 const suffixDBSync = "db-sync"
 
-// reconcileDatabase migrates the schema and promotes the installed release.
+// reconcileDatabase migrates the schema, walks the phases of an upgrade, and
+// promotes the installed release. Whenever it returns a requeue the lane ends
+// here, so that the workloads stay on the release that they have.
 func (r *Reconciler) reconcileDatabase(ctx context.Context, p *Pass) (ctrl.Result, error) {
-	spec, typ := &p.Cinder.Spec, v1alpha1.ConditionDatabaseReady
+	typ := v1alpha1.ConditionDatabaseReady
 	p.Facts.InstalledRelease = p.Cinder.Status.InstalledRelease
 	wait := ctrl.Result{RequeueAfter: r.Intervals.DatabaseWait}
 	if p.Facts.ConfigMapName == "" {
@@ -28,13 +30,15 @@ func (r *Reconciler) reconcileDatabase(ctx context.Context, p *Pass) (ctrl.Resul
 		p.setFalse(typ, v1alpha1.ReasonWaitingForConfig, "no configuration is rendered yet; SecretsReady says why")
 		return wait, nil
 	}
-	if message := releaseMismatch(spec.Image, spec.OpenStackRelease); message != "" {
-		p.setFalse(typ, v1alpha1.ReasonImageReleaseMismatch, "%s", message)
-		return wait, nil
-	}
-	if installed := p.Cinder.Status.InstalledRelease; installed != "" && installed != spec.OpenStackRelease {
-		p.notSupported(typ, fmt.Sprintf("changing spec.openStackRelease from %s to %s", installed, spec.OpenStackRelease))
-		return ctrl.Result{RequeueAfter: r.Intervals.UpgradeWait}, nil
+	switch d := next(upgradeStateOf(p.Cinder)); d.move {
+	case moveHold:
+		return r.holdUpgrade(p, d), nil
+	case moveStart:
+		return r.startUpgrade(p), nil
+	case moveRun:
+		return r.runUpgrade(ctx, p)
+	case moveAbort:
+		return r.abortUpgrade(ctx, p)
 	}
 	return r.syncDatabase(ctx, p)
 }
@@ -71,6 +75,7 @@ func (r *Reconciler) syncDatabase(ctx context.Context, p *Pass) (ctrl.Result, er
 		return wait, nil
 	}
 	p.Cinder.Status.InstalledRelease = p.Cinder.Spec.OpenStackRelease
+	p.Cinder.Status.UpgradePhase, p.Cinder.Status.TargetRelease = "", ""
 	p.Facts.InstalledRelease = p.Cinder.Status.InstalledRelease
 	p.setTrue(typ, v1alpha1.ReasonDatabaseSynced, fmt.Sprintf("the schema is at release %s", p.Facts.InstalledRelease))
 	if tell {

@@ -5,6 +5,7 @@ package cinder
 
 import (
 	"context"
+	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,7 +18,8 @@ import (
 )
 
 // reconcileDeployment ensures the API Deployment, its Service and its
-// PodDisruptionBudget, and waits for the rollout.
+// PodDisruptionBudget, and waits for the rollout. The API rolls last, so here an
+// upgrade learns that all have rolled.
 func (r *Reconciler) reconcileDeployment(ctx context.Context, p *Pass) (ctrl.Result, error) {
 	if p.Cinder.Spec.Autoscaling != nil {
 		var live appsv1.Deployment
@@ -38,10 +40,40 @@ func (r *Reconciler) reconcileDeployment(ctx context.Context, p *Pass) (ctrl.Res
 		return ctrl.Result{}, err
 	}
 	p.Cinder.Status.Endpoint = network.Endpoint(p.Cinder)
-	if state := rolloutOf(live); !state.available {
-		p.setFalse(v1alpha1.ConditionDeploymentReady, v1alpha1.ReasonWaitingForDeployment, "%s", state.message)
+	missing := p.awaited(live)
+	if missing == "" && p.rolling() {
+		if missing, err = unrolled(ctx, p); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	if missing != "" {
+		p.setFalse(v1alpha1.ConditionDeploymentReady, v1alpha1.ReasonWaitingForDeployment, "%s", missing)
 		return ctrl.Result{RequeueAfter: r.Intervals.DeploymentPolling}, nil
 	}
 	p.setTrue(v1alpha1.ConditionDeploymentReady, v1alpha1.ReasonDeploymentReady, "the API is available")
+	if p.rolling() {
+		p.Cinder.Status.UpgradePhase = v1alpha1.UpgradePhaseContracting
+		p.normal(EventDeploymentRolloutComplete, upgradeOf(p)+": every workload has rolled")
+		return ctrl.Result{RequeueAfter: r.Intervals.NextPass}, nil
+	}
 	return ctrl.Result{}, nil
+}
+
+// unrolled names a Deployment that still has something of an earlier release. The
+// steps have looked at those that they want; one that is on its way out counts as
+// well, for the contract Job runs against no process of the earlier release.
+func unrolled(ctx context.Context, p *Pass) (string, error) {
+	var list appsv1.DeploymentList
+	if err := p.Scope.List(ctx, &list, nil); err != nil {
+		return "", err
+	}
+	for _, d := range sortedByName(list.Items, func(d *appsv1.Deployment) string { return d.Name }) {
+		if !d.DeletionTimestamp.IsZero() {
+			return fmt.Sprintf("Deployment %s is still on its way out", d.Name), nil
+		}
+		if missing := p.awaited(&d); missing != "" {
+			return missing, nil
+		}
+	}
+	return "", nil
 }

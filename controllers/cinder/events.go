@@ -28,12 +28,20 @@ const (
 	EventCephKeyringConflict         = "CephKeyringConflict"
 	EventSharedExportOptionsIgnored  = "SharedExportMountOptionsIgnored"
 	EventExtraConfigOwnedKeyOverride = "ExtraConfigOwnedKeyOverride"
+	EventUpgradeInitiated            = "UpgradeInitiated"
+	EventExpandComplete              = "ExpandComplete"
+	EventMigrateComplete             = "MigrateComplete"
+	EventUpgradeCheckCompleted       = "UpgradeCheckCompleted"
+	EventUpgradeCheckWarnings        = "UpgradeCheckWarnings"
+	EventDeploymentRolloutComplete   = "DeploymentRolloutComplete"
+	EventUpgradeComplete             = "UpgradeComplete"
+	EventUpgradeAborted              = "UpgradeAborted"
 	eventSuffixEmissionDeferred      = "EmissionDeferred"
 	eventAction                      = "Reconcile"
 	maxNote                          = 1000
 )
 
-// eventBuffer collects the warnings of one pass. They are given once the pass's
+// eventBuffer collects the events of one pass. They are given once the pass's
 // status is stored: a pass whose write is refused is run again and would give
 // them twice.
 type eventBuffer struct {
@@ -41,12 +49,12 @@ type eventBuffer struct {
 	list []bufferedEvent
 }
 
-type bufferedEvent struct{ reason, note string }
+type bufferedEvent struct{ kind, reason, note string }
 
-func (b *eventBuffer) add(reason, note string) {
+func (b *eventBuffer) add(kind, reason, note string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.list = append(b.list, bufferedEvent{reason, note})
+	b.list = append(b.list, bufferedEvent{kind, reason, note})
 }
 
 func (b *eventBuffer) flush(recorder events.EventRecorder, on runtime.Object) {
@@ -55,7 +63,7 @@ func (b *eventBuffer) flush(recorder events.EventRecorder, on runtime.Object) {
 	b.list = nil
 	b.mu.Unlock()
 	for _, e := range list {
-		record(recorder, on, corev1.EventTypeWarning, e.reason, e.note)
+		record(recorder, on, e.kind, e.reason, e.note)
 	}
 }
 
@@ -69,7 +77,9 @@ func (r *Reconciler) tellNow(p *Pass, kind, reason, format string, args ...any) 
 	record(r.Recorder, p.Cinder, kind, reason, fmt.Sprintf(format, args...))
 }
 
-func (p *Pass) warning(reason, note string) { p.events.add(reason, note) }
+func (p *Pass) warning(reason, note string) { p.events.add(corev1.EventTypeWarning, reason, note) }
+
+func (p *Pass) normal(reason, note string) { p.events.add(corev1.EventTypeNormal, reason, note) }
 
 // changed tells whether a condition differs from what the pass found: only then
 // is there something to tell in an event.
