@@ -45,8 +45,8 @@ type transport struct {
 	// token is read for every request, so that a new one serves the running watches too.
 	token atomic.Pointer[string]
 	// life ends every call when the connection is closed.
-	life                      context.Context
-	callTimeout, watchTimeout time.Duration
+	life   context.Context
+	timing Timing
 	// observed is told of every answer: the verb and the status code, or "error".
 	observed func(verb, code string)
 
@@ -56,7 +56,7 @@ type transport struct {
 
 func newTransport(life context.Context, reg *Registration, t Timing, allowLocal bool, observed func(verb, code string)) (*transport, error) {
 	tr := &transport{
-		host: reg.Server.Host, life: life, callTimeout: t.CallTimeout, watchTimeout: t.WatchTimeout,
+		host: reg.Server.Host, life: life, timing: t,
 		observed: observed, conns: map[net.Conn]struct{}{},
 	}
 	tr.token.Store(&reg.Token)
@@ -179,19 +179,13 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, &transportError{errOtherHost}
 	}
-	parent := req.Context()
-	ctx, cancel := context.WithCancelCause(parent)
-	unlink := context.AfterFunc(t.life, func() { cancel(errClosed) })
-	watch := isWatch(req)
-	limit := t.callTimeout
-	if watch {
-		limit = t.watchTimeout
-	}
-	timer := time.AfterFunc(limit, func() { cancel(errDeadline) })
+	parent, watch := req.Context(), isWatch(req)
+	limit := t.timing.limit(req)
+	ctx := limit.ctx
+	unlink := context.AfterFunc(t.life, func() { limit.cancel(errClosed) })
 	end := func() {
-		timer.Stop()
 		unlink()
-		cancel(nil)
+		limit.end()
 	}
 
 	req = utilnet.CloneRequest(req.WithContext(ctx))
@@ -206,9 +200,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	t.observe(req, watch, strconv.Itoa(resp.StatusCode))
-	if watch {
-		timer.Stop()
-	}
+	limit.established(req)
 	resp.Body = &boundedBody{ReadCloser: resp.Body, parent: parent, ctx: ctx, end: end}
 	return resp, nil
 }

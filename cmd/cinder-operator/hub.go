@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"c5c3.io/cinder-operator/clusters"
 	"c5c3.io/cinder-operator/projection"
 )
 
@@ -65,6 +66,7 @@ func findHub(kubeconfig string) (hub, error) {
 	// The API server's own flow control shares the hub out; a limit here would
 	// make one busy controller delay another.
 	h.config.QPS = -1
+	clusters.BoundCalls(h.config, clusters.Timing{})
 	return h, nil
 }
 
