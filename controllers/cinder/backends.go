@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
 	"c5c3.io/cinder-operator/internal/render"
@@ -24,26 +25,24 @@ import (
 // its own Secret and sweeps those that nothing projects anymore. It never ends
 // the pass: a Cinder without storage still serves its API.
 func (r *Reconciler) reconcileBackends(ctx context.Context, p *Pass) (ctrl.Result, error) {
-	backends, err := r.attachedBackends(ctx, p.Cinder)
+	backends, detaching, err := r.attachedBackends(ctx, p.Cinder)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	p.Facts.HeldBackends = map[string]bool{}
-	var waiting, unsupported []string
+	p.Facts.HeldBackends, p.Facts.Detaching = map[string]bool{}, detaching
+	var waiting []string
 	for i := range backends {
 		b := &backends[i]
-		switch state, why := credentialsOf(b.Status.Conditions); {
-		case b.Spec.Type != v1alpha1.CinderBackendTypeNFS:
-			unsupported = append(unsupported, fmt.Sprintf("CinderBackend %s: spec.type %s", b.Name, b.Spec.Type))
-		case state == credentialsReady:
+		switch state, why := credentialsOf(b.Status.Conditions); state {
+		case credentialsReady:
 			fault, err := r.projectBackend(ctx, p, b)
 			if err != nil {
 				return ctrl.Result{}, err
 			}
 			if fault != "" {
-				waiting = append(waiting, fmt.Sprintf("%s (skipped: %s)", b.Name, fault))
+				waiting = append(waiting, skippedText(b.Name, fault))
 			}
-		case state == credentialsUnknown:
+		case credentialsUnknown:
 			held, err := r.holdBackend(ctx, p, b)
 			if err != nil {
 				return ctrl.Result{}, err
@@ -58,40 +57,54 @@ func (r *Reconciler) reconcileBackends(ctx context.Context, p *Pass) (ctrl.Resul
 	if err := r.sweepBackends(ctx, p); err != nil {
 		return ctrl.Result{}, err
 	}
-	r.reportBackends(p, len(backends), waiting, unsupported)
+	r.reportBackends(p, len(backends), waiting)
 	return ctrl.Result{}, nil
 }
 
-// attachedBackends lists the volume backends of a Cinder in name order, without
-// those that are leaving.
-func (r *Reconciler) attachedBackends(ctx context.Context, cr *v1alpha1.Cinder) ([]v1alpha1.CinderBackend, error) {
+// attachedBackends lists the volume backends of a Cinder in name order: those
+// that are there to stay, and those that are leaving and held by our finalizer.
+// A deleted one that something else holds has left already.
+func (r *Reconciler) attachedBackends(ctx context.Context, cr *v1alpha1.Cinder) (attached, detaching []v1alpha1.CinderBackend, err error) {
 	var list v1alpha1.CinderBackendList
 	if err := r.hub.List(ctx, &list, client.InNamespace(cr.Namespace), client.MatchingFields{IndexCinderRef: cr.Name}); err != nil {
-		return nil, fmt.Errorf("list the CinderBackends of Cinder %s/%s: %w", cr.Namespace, cr.Name, err)
+		return nil, nil, fmt.Errorf("list the CinderBackends of Cinder %s/%s: %w", cr.Namespace, cr.Name, err)
 	}
-	var attached []v1alpha1.CinderBackend
-	for i := range list.Items {
-		if list.Items[i].DeletionTimestamp.IsZero() {
-			attached = append(attached, list.Items[i])
+	for _, b := range sortedByName(list.Items, func(b *v1alpha1.CinderBackend) string { return b.Name }) {
+		switch {
+		case b.DeletionTimestamp.IsZero():
+			attached = append(attached, b)
+		case controllerutil.ContainsFinalizer(&b, v1alpha1.FinalizerServiceRemove):
+			detaching = append(detaching, b)
 		}
 	}
-	return sortedByName(attached, func(b *v1alpha1.CinderBackend) string { return b.Name }), nil
+	return attached, detaching, nil
 }
 
 // projectBackend renders one backend. A fault of the backend itself is returned
 // as text: it holds back no other.
 func (r *Reconciler) projectBackend(ctx context.Context, p *Pass, b *v1alpha1.CinderBackend) (fault string, err error) {
-	files, err := conf.Backend(p.Cinder.Name, b, "")
+	var pool *v1alpha1.RBDPoolSpec
+	if b.Spec.Type == v1alpha1.CinderBackendTypeRBD && b.Spec.RBD != nil {
+		pool = &b.Spec.RBD.RBDPoolSpec
+	}
+	key, fault, err := cephKey(ctx, p, pool)
 	if err != nil {
-		r.skipped(p, v1alpha1.ConditionBackendsReady, EventCinderBackendSkipped, v1alpha1.KindCinderBackend, b.Name, err)
-		return err.Error(), nil
+		return "", err
+	}
+	var files map[string]string
+	if fault == "" {
+		files, fault = rendered(conf.Backend(p.Cinder.Name, b, key))
+	}
+	if fault != "" {
+		r.skipped(p, v1alpha1.ConditionBackendsReady, EventCinderBackendSkipped, v1alpha1.KindCinderBackend, b.Name, fault)
+		return fault, nil
 	}
 	base := render.BackendBase(p.Cinder.Name, b.Name)
 	name, err := applyRevision(ctx, p, base, derivedSecret(p.Cinder, base, secretData(files)))
 	if err != nil {
 		return "", err
 	}
-	p.Facts.Backends = append(p.Facts.Backends, render.NewBackend(b, name, ""))
+	p.Facts.Backends = append(p.Facts.Backends, render.NewBackend(b, name, key))
 	return "", p.Scope.PruneRevisions(ctx, &corev1.Secret{}, base, name)
 }
 
@@ -110,16 +123,24 @@ func (r *Reconciler) holdBackend(ctx context.Context, p *Pass, b *v1alpha1.Cinde
 	if !isRevision(secret, render.BackendBase(p.Cinder.Name, b.Name)) {
 		return false, nil
 	}
-	p.Facts.Backends = append(p.Facts.Backends, render.NewBackend(b, secret, ""))
+	key, err := projectedKey(ctx, p, secret)
+	if err != nil {
+		return false, err
+	}
+	p.Facts.Backends = append(p.Facts.Backends, render.NewBackend(b, secret, key))
 	p.Facts.HeldBackends[b.Name] = true
 	return true, nil
 }
 
-// sweepBackends removes the Secrets of backends that are not projected.
+// sweepBackends removes the Secrets of backends that are not projected. Those of
+// a backend that is being detached go at the end of it.
 func (r *Reconciler) sweepBackends(ctx context.Context, p *Pass) error {
 	keep := map[string]bool{}
 	for _, b := range p.Facts.Backends {
 		keep[render.BackendBase(p.Cinder.Name, b.Name)] = true
+	}
+	for i := range p.Facts.Detaching {
+		keep[render.BackendBase(p.Cinder.Name, p.Facts.Detaching[i].Name)] = true
 	}
 	return sweepBases(ctx, p, render.BackendBase(p.Cinder.Name, ""), keep)
 }
@@ -145,11 +166,9 @@ func sweepBases(ctx context.Context, p *Pass, prefix string, keep map[string]boo
 
 // reportBackends sets BackendsReady. While nothing waits but what could not be
 // read, the condition stays as it was last seen.
-func (r *Reconciler) reportBackends(p *Pass, attached int, waiting, unsupported []string) {
+func (r *Reconciler) reportBackends(p *Pass, attached int, waiting []string) {
 	typ := v1alpha1.ConditionBackendsReady
 	switch {
-	case len(unsupported) > 0:
-		p.notSupported(typ, strings.Join(unsupported, ", "))
 	case attached == 0:
 		p.setTrue(typ, v1alpha1.ReasonNoBackends, "no CinderBackend is attached")
 	case len(waiting) > 0:
@@ -159,15 +178,4 @@ func (r *Reconciler) reportBackends(p *Pass, attached int, waiting, unsupported 
 	default:
 		p.setTrue(typ, v1alpha1.ReasonAllBackendsProjected, "every attached CinderBackend is rendered")
 	}
-}
-
-// skipped tells of a satellite that cannot be rendered, once per fault.
-func (r *Reconciler) skipped(p *Pass, typ, event, kind, name string, fault error) {
-	note := fmt.Sprintf("%s %s is skipped: %s", kind, name, fault)
-	for _, c := range p.stored {
-		if c.Type == typ && strings.Contains(c.Message, fault.Error()) {
-			return
-		}
-	}
-	p.warning(event, note)
 }

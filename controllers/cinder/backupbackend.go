@@ -67,10 +67,9 @@ func (r *Reconciler) attachedBackupBackends(ctx context.Context, cr *v1alpha1.Ci
 type backupChoice struct {
 	// target is the one to render, or nil.
 	target *v1alpha1.CinderBackupBackend
-	// ready, unknown and waiting name the others by their state; unsupported
-	// names fields that no step serves yet.
-	ready, waiting, unsupported []string
-	unknown                     []*v1alpha1.CinderBackupBackend
+	// ready, unknown and waiting tell the others by their state.
+	ready, waiting []string
+	unknown        []*v1alpha1.CinderBackupBackend
 }
 
 // chooseBackupTarget picks the only credential-ready target, whatever the others
@@ -79,13 +78,11 @@ func chooseBackupTarget(targets []v1alpha1.CinderBackupBackend) backupChoice {
 	var c backupChoice
 	for i := range targets {
 		t := &targets[i]
-		switch state, why := credentialsOf(t.Status.Conditions); {
-		case t.Spec.Type != v1alpha1.CinderBackupBackendTypeNFS:
-			c.unsupported = append(c.unsupported, fmt.Sprintf("CinderBackupBackend %s: spec.type %s", t.Name, t.Spec.Type))
-		case state == credentialsReady:
+		switch state, why := credentialsOf(t.Status.Conditions); state {
+		case credentialsReady:
 			c.ready = append(c.ready, t.Name)
 			c.target = t
-		case state == credentialsUnknown:
+		case credentialsUnknown:
 			c.unknown = append(c.unknown, t)
 			c.waiting = append(c.waiting, fmt.Sprintf("%s (%s)", t.Name, why))
 		default:
@@ -100,17 +97,28 @@ func chooseBackupTarget(targets []v1alpha1.CinderBackupBackend) backupChoice {
 
 // projectBackup renders the target. A fault of the target is returned as text.
 func (r *Reconciler) projectBackup(ctx context.Context, p *Pass, t *v1alpha1.CinderBackupBackend) (fault string, err error) {
-	files, err := conf.Backup(p.Cinder.Name, t, "")
+	var pool *v1alpha1.RBDPoolSpec
+	if t.Spec.Type == v1alpha1.CinderBackupBackendTypeRBD && t.Spec.RBD != nil {
+		pool = &t.Spec.RBD.RBDPoolSpec
+	}
+	key, fault, err := cephKey(ctx, p, pool)
 	if err != nil {
-		r.skipped(p, v1alpha1.ConditionBackupBackendReady, EventCinderBackupBackendSkipped, v1alpha1.KindCinderBackupBackend, t.Name, err)
-		return err.Error(), nil
+		return "", err
+	}
+	var files map[string]string
+	if fault == "" {
+		files, fault = rendered(conf.Backup(p.Cinder.Name, t, key))
+	}
+	if fault != "" {
+		r.skipped(p, v1alpha1.ConditionBackupBackendReady, EventCinderBackupBackendSkipped, v1alpha1.KindCinderBackupBackend, t.Name, fault)
+		return fault, nil
 	}
 	base := render.BackupBase(p.Cinder.Name, t.Name)
 	name, err := applyRevision(ctx, p, base, derivedSecret(p.Cinder, base, secretData(files)))
 	if err != nil {
 		return "", err
 	}
-	p.Facts.Backup = render.NewBackupTarget(t, name, "")
+	p.Facts.Backup = render.NewBackupTarget(t, name, key)
 	return "", p.Scope.PruneRevisions(ctx, &corev1.Secret{}, base, name)
 }
 
@@ -131,6 +139,7 @@ func (r *Reconciler) holdBackup(ctx context.Context, p *Pass, unknown []*v1alpha
 	secret := workload.MountedBackup(live.Spec.Template)
 	for _, t := range unknown {
 		if isRevision(secret, render.BackupBase(p.Cinder.Name, t.Name)) {
+			// Its Deployment is not rendered, so nothing needs to know the key.
 			p.Facts.Backup = render.NewBackupTarget(t, secret, "")
 			p.Facts.HeldBackup = true
 			return nil
@@ -143,13 +152,11 @@ func (r *Reconciler) reportBackupBackend(p *Pass, c backupChoice, fault string) 
 	typ := v1alpha1.ConditionBackupBackendReady
 	switch {
 	case fault != "":
-		p.setFalse(typ, v1alpha1.ReasonWaitingForBackupBackend, "CinderBackupBackend %s is skipped: %s", c.target.Name, fault)
+		p.setFalse(typ, v1alpha1.ReasonWaitingForBackupBackend, "waiting for CinderBackupBackend: %s", skippedText(c.target.Name, fault))
 	case c.target != nil:
 		p.setTrue(typ, v1alpha1.ReasonBackupBackendProjected, fmt.Sprintf("CinderBackupBackend %s is rendered", c.target.Name))
 	case len(c.ready) > 1:
 		p.setFalse(typ, v1alpha1.ReasonMultipleBackupBackends, "more than one CinderBackupBackend is ready and none is rendered: %s", strings.Join(c.ready, ", "))
-	case len(c.unsupported) > 0:
-		p.notSupported(typ, strings.Join(c.unsupported, ", "))
 	case p.Facts.HeldBackup && conditionReason(p.stored, typ) != "" && conditionReason(p.stored, typ) != v1alpha1.ReasonPending:
 		// What the target needs could not be read: the answer stands.
 	case len(c.waiting) > 0:

@@ -25,7 +25,6 @@ func TestCredentialsOfTellsThreeAnswersApart(t *testing.T) {
 		"never looked at":                         {nil, credentialsUnknown},
 		"ready":                                   {credentials(metav1.ConditionTrue, v1alpha1.ReasonCredentialsNotRequired), credentialsReady},
 		"read and missing":                        {credentials(metav1.ConditionFalse, v1alpha1.ReasonWaitingForCredentials), credentialsWaiting},
-		"not served yet":                          {credentials(metav1.ConditionFalse, v1alpha1.ReasonNotSupportedYet), credentialsWaiting},
 		"the cluster could not be reached":        {credentials(metav1.ConditionFalse, v1alpha1.ReasonTargetClusterUnavailable), credentialsUnknown},
 		"the parent was not there":                {credentials(metav1.ConditionFalse, v1alpha1.ReasonWaitingForParent), credentialsUnknown},
 		"the satellite's own pass ended in error": {credentials(metav1.ConditionUnknown, v1alpha1.ReasonReconcileError), credentialsUnknown},
@@ -63,7 +62,7 @@ func TestTheBackupTargetIsTheOnlyReadyOne(t *testing.T) {
 		"one waits":                              {[]v1alpha1.CinderBackupBackend{target("a", waiting, nfs)}, v1alpha1.ReasonWaitingForBackupBackend, metav1.ConditionFalse, ""},
 		"one was never looked at":                {[]v1alpha1.CinderBackupBackend{target("a", nil, nfs)}, v1alpha1.ReasonWaitingForBackupBackend, metav1.ConditionFalse, ""},
 		"two are ready":                          {[]v1alpha1.CinderBackupBackend{target("a", ready, nfs), target("b", ready, nfs)}, v1alpha1.ReasonMultipleBackupBackends, metav1.ConditionFalse, ""},
-		"one is of a type that is not served":    {[]v1alpha1.CinderBackupBackend{target("a", ready, rbd)}, v1alpha1.ReasonNotSupportedYet, metav1.ConditionFalse, ""},
+		"one of Ceph is ready":                   {[]v1alpha1.CinderBackupBackend{target("a", ready, rbd)}, v1alpha1.ReasonBackupBackendProjected, metav1.ConditionTrue, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

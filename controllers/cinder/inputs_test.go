@@ -156,7 +156,7 @@ func TestOptionalPartsAnswerForWhatTheClusterLacks(t *testing.T) {
 	f.endNextJob("cinder-db-sync")
 	f.rollUntil(func(cr *v1alpha1.Cinder) error {
 		for typ, reason := range map[string]string{
-			v1alpha1.ConditionBackendsReady:      v1alpha1.ReasonNotSupportedYet,
+			v1alpha1.ConditionBackendsReady:      v1alpha1.ReasonWaitingForBackends,
 			v1alpha1.ConditionHTTPRouteReady:     v1alpha1.ReasonGatewayAPINotInstalled,
 			v1alpha1.ConditionHPAReady:           v1alpha1.ReasonHPAReady,
 			v1alpha1.ConditionVPAReady:           v1alpha1.ReasonVPANotInstalled,

@@ -39,26 +39,34 @@ func newJobMetrics(name, what string) *jobMetrics {
 }
 
 type metrics struct {
-	dbSync, dbPurge *jobMetrics
-	condition       *prometheus.GaugeVec
+	dbSync, dbPurge, serviceRemove *jobMetrics
+
+	condition *prometheus.GaugeVec
 }
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
-		dbSync:  newJobMetrics("db_sync", "schema migrations"),
-		dbPurge: newJobMetrics("db_purge", "purges of soft-deleted rows"),
+		dbSync:        newJobMetrics("db_sync", "schema migrations"),
+		dbPurge:       newJobMetrics("db_purge", "purges of soft-deleted rows"),
+		serviceRemove: newJobMetrics("service_remove", "removals of detached backends from the service registry"),
 		condition: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "cinder_operator_cinder_condition",
 			Help: "Conditions of a Cinder: 1 True, 0 False, -1 Unknown.",
 		}, []string{"cinder", "namespace", "target_cluster", "type"}),
 	}
-	for _, c := range []prometheus.Collector{m.dbSync.total, m.dbSync.duration, m.dbPurge.total, m.dbPurge.duration, m.condition} {
+	collectors := []prometheus.Collector{m.condition}
+	for _, j := range m.jobs() {
+		collectors = append(collectors, j.total, j.duration)
+	}
+	for _, c := range collectors {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register the Cinder metrics: %w", err)
 		}
 	}
 	return m, nil
 }
+
+func (m *metrics) jobs() []*jobMetrics { return []*jobMetrics{m.dbSync, m.dbPurge, m.serviceRemove} }
 
 // observeConditions publishes the conditions as they were stored.
 func (m *metrics) observeConditions(cr *v1alpha1.Cinder) {
@@ -79,7 +87,7 @@ func (m *metrics) observeConditions(cr *v1alpha1.Cinder) {
 // forget drops every series of one Cinder.
 func (m *metrics) forget(key types.NamespacedName) {
 	match := prometheus.Labels{"cinder": key.Name, "namespace": key.Namespace}
-	for _, j := range []*jobMetrics{m.dbSync, m.dbPurge} {
+	for _, j := range m.jobs() {
 		j.total.DeletePartialMatch(match)
 		j.duration.DeletePartialMatch(match)
 	}

@@ -33,12 +33,14 @@ type Pass struct {
 	// stored are the conditions as the pass found them.
 	stored []metav1.Condition
 	events *eventBuffer
+	// sharedVhost tells of other Cinders on the bus' virtual host; empty without any.
+	sharedVhost string
 }
 
 // Facts are what one step finds and later ones use. Each has one writer, and is
 // empty until it has run: Secrets writes AuthtokenHash, DBConnectionSecret
 // DBConnectionHash, TransportURLSecret TransportURLHash and the broker's ports,
-// Backends the Backends and HeldBackends, BackupBackend the Backup and
+// Backends the Backends, HeldBackends and Detaching, BackupBackend the Backup and
 // HeldBackup, Config the ConfigMapName and ConfigKeys, Database the
 // InstalledRelease, Deployment the LiveReplicas.
 type Facts struct {
@@ -49,6 +51,9 @@ type Facts struct {
 	HeldBackends map[string]bool
 	// HeldBackup says the same of the backup target.
 	HeldBackup bool
+	// Detaching are the volume backends that are being deleted and still held by
+	// our finalizer, in name order. VolumeServices takes out those it releases.
+	Detaching []v1alpha1.CinderBackend
 }
 
 var _ pipeline.Pass[*Pass] = (*Pass)(nil)

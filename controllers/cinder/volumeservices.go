@@ -17,8 +17,9 @@ import (
 	"c5c3.io/cinder-operator/internal/render/workload"
 )
 
-// reconcileVolumeServices ensures one Deployment per projected backend and
-// deletes those of backends that left.
+// reconcileVolumeServices ensures one Deployment per projected backend, deletes
+// those of backends that left, and drives the detach of backends that are being
+// deleted.
 func (r *Reconciler) reconcileVolumeServices(ctx context.Context, p *Pass) (ctrl.Result, error) {
 	backends := p.Facts.SortedBackends()
 	keep := map[string]bool{}
@@ -36,21 +37,45 @@ func (r *Reconciler) reconcileVolumeServices(ctx context.Context, p *Pass) (ctrl
 			waiting = append(waiting, missing)
 		}
 	}
+	for i := range p.Facts.Detaching {
+		// It goes when its backend's turn comes.
+		keep[render.VolumeName(p.Cinder.Name, p.Facts.Detaching[i].Name)] = true
+	}
 	if err := removeVolumeDeployments(ctx, p, keep); err != nil {
 		return ctrl.Result{}, err
 	}
 	p.Cinder.Status.VolumeServices = services
-	typ := v1alpha1.ConditionVolumeServicesReady
+	detach, err := r.detachBackends(ctx, p)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	p.reportVolumeServices(len(backends), waiting, detach)
 	switch {
-	case len(backends) == 0:
-		p.setFalse(typ, v1alpha1.ReasonNoBackends, "no CinderBackend is rendered, so no volume service runs")
+	case detach.pending:
+		return ctrl.Result{RequeueAfter: r.Intervals.DeploymentPolling}, nil
+	case len(waiting) > 0:
+		return r.rollGate(p), nil
+	}
+	return ctrl.Result{}, nil
+}
+
+// reportVolumeServices sets VolumeServicesReady. A Job that waits for a human
+// outranks what ends by itself.
+func (p *Pass) reportVolumeServices(projected int, waiting []string, detach detachReport) {
+	typ := v1alpha1.ConditionVolumeServicesReady
+	if detach.waiting != "" {
+		waiting = append([]string{detach.waiting}, waiting...)
+	}
+	switch {
+	case len(detach.failed) > 0:
+		p.setFalse(typ, v1alpha1.ReasonServiceRemoveJobFailed, "%s", strings.Join(detach.failed, "; "))
 	case len(waiting) > 0:
 		p.setFalse(typ, v1alpha1.ReasonWaitingForVolumeServices, "%s", strings.Join(waiting, "; "))
-		return r.rollGate(p), nil
+	case projected == 0:
+		p.setFalse(typ, v1alpha1.ReasonNoBackends, "no CinderBackend is rendered, so no volume service runs")
 	default:
 		p.setTrue(typ, v1alpha1.ReasonAllVolumeServicesReady, "every volume service is available")
 	}
-	return ctrl.Result{}, nil
 }
 
 // volumeDeployment applies the Deployment of one backend; of a held one it only

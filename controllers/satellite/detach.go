@@ -48,6 +48,24 @@ func (r *reconciler) detach(ctx context.Context, s satellite) (outcome, error) {
 	return outcome{}, nil
 }
 
+// hold gives a satellite of the kind that detaches its finalizer. The status that
+// the pass has in memory stays: the answer carries the stored one.
+func (r *reconciler) hold(ctx context.Context, s satellite) error {
+	if !r.kind.detaches || controllerutil.ContainsFinalizer(s.Object, v1alpha1.FinalizerServiceRemove) {
+		return nil
+	}
+	held, _ := s.DeepCopyObject().(client.Object)
+	controllerutil.AddFinalizer(held, v1alpha1.FinalizerServiceRemove)
+	base, _ := s.DeepCopyObject().(client.Object)
+	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Patch(ctx, held, patch); err != nil {
+		return fmt.Errorf("patch finalizers of %s %s: %w", r.kind.name, client.ObjectKeyFromObject(s), err)
+	}
+	s.SetResourceVersion(held.GetResourceVersion())
+	s.SetFinalizers(held.GetFinalizers())
+	return nil
+}
+
 func detachingMessage(parent *v1alpha1.Cinder) string {
 	if parent.GetDeletionTimestamp().IsZero() {
 		return fmt.Sprintf("waiting for Cinder %q to unregister the volume service", parent.Name)

@@ -4,6 +4,8 @@
 package satellite
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -67,13 +69,58 @@ func TestABackendOfACinderThatIsBeingDeletedSaysWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-func TestALivingBackendGetsNoFinalizer(t *testing.T) {
+func TestABackendIsHeldBeforeItsCredentialsAreSaidToBeReady(t *testing.T) {
+	f := newFixture(t)
+	b := rbdBackend(f.namespace)
+	must(t, api.Create(f.ctx, b))
+	f.mustPass(b)
+	f.expect(b, v1alpha1.ConditionCredentialsReady, "False/"+v1alpha1.ReasonWaitingForCredentials)
+	if len(b.Finalizers) > 0 {
+		t.Errorf("finalizers %q, want none while nothing of it is rendered", b.Finalizers)
+	}
+
+	must(t, api.Create(f.ctx, cephSecret(f.namespace)))
+	f.mustPass(b)
+	f.expect(b, v1alpha1.ConditionCredentialsReady, "True/"+v1alpha1.ReasonCredentialsAvailable)
+	f.expect(b, v1alpha1.ConditionConfigProjected, "False/"+v1alpha1.ReasonWaitingForProjection)
+	if !slices.Equal(b.Finalizers, []string{v1alpha1.FinalizerServiceRemove}) {
+		t.Errorf("finalizers %q, want that of the detach", b.Finalizers)
+	}
+	version := b.ResourceVersion
+	f.mustPass(b)
+	if b.ResourceVersion != version {
+		t.Errorf("a second pass wrote: version %s after %s", b.ResourceVersion, version)
+	}
+}
+
+func TestABackendThatCannotBeHeldIsNotSaidToBeReady(t *testing.T) {
 	f := newFixture(t)
 	b := nfsBackend(f.namespace)
 	must(t, api.Create(f.ctx, b))
-	f.project(b)
+	f.options.Client = refusing{f.options.Client}
+	if _, err := f.pass(b); err == nil {
+		t.Error("the pass ended without an error")
+	}
+	must(t, api.Get(f.ctx, client.ObjectKeyFromObject(b), b))
+	if len(b.Status.Conditions) > 0 {
+		t.Errorf("conditions %v, want none", b.Status.Conditions)
+	}
+}
+
+// refusing refuses every patch but that of a status.
+type refusing struct{ client.Client }
+
+func (refusing) Patch(context.Context, client.Object, client.Patch, ...client.PatchOption) error {
+	return errors.New("not now")
+}
+
+func TestABackupTargetIsNotHeld(t *testing.T) {
+	f := newFixture(t)
+	b := nfsBackup(f.namespace)
+	must(t, api.Create(f.ctx, b))
 	f.mustPass(b)
+	f.expect(b, v1alpha1.ConditionCredentialsReady, "True/"+v1alpha1.ReasonCredentialsNotRequired)
 	if len(b.Finalizers) > 0 {
-		t.Errorf("finalizers %q, want none while nothing would release them", b.Finalizers)
+		t.Errorf("finalizers %q, want none: nothing of it has to be unregistered", b.Finalizers)
 	}
 }

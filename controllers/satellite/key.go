@@ -19,9 +19,6 @@ import (
 	"c5c3.io/cinder-operator/internal/render/conf"
 )
 
-// keySecretKey is the data key of a key Secret that holds the cephx key.
-const keySecretKey = "userKey"
-
 var externalSecretKind = schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1", Kind: "ExternalSecret"}
 
 // verdict is what a gate answers: the status, reason and message of one
@@ -87,13 +84,13 @@ func missingKeySecret(ctx context.Context, target clusters.Target, key types.Nam
 	case err != nil:
 		return verdict{}, fmt.Errorf("read ExternalSecret %s on %s: %w", key, target, err)
 	}
-	return waitingForCredentials("waiting for the RBD key Secret to carry the %s data key", keySecretKey), nil
+	return waitingForCredentials("waiting for the RBD key Secret to carry the %s data key", conf.UserKey), nil
 }
 
 // judgeKey judges the content of a key Secret, as the renderer will. No message
 // carries any of it.
 func judgeKey(secret *corev1.Secret) (verdict, string) {
-	raw, ok := secret.Data[keySecretKey]
+	raw, ok := secret.Data[conf.UserKey]
 	if !ok {
 		return waitingForCredentials("RBD key Secret exists but is missing expected keys"), ""
 	}
@@ -103,6 +100,6 @@ func judgeKey(secret *corev1.Secret) (verdict, string) {
 	}
 	return verdict{
 		metav1.ConditionTrue, v1alpha1.ReasonCredentialsAvailable,
-		fmt.Sprintf("RBD key Secret %q carries the %s data key", secret.Name, keySecretKey),
+		fmt.Sprintf("RBD key Secret %q carries the %s data key", secret.Name, conf.UserKey),
 	}, key
 }

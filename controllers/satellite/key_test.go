@@ -20,7 +20,7 @@ const cephKey = "AQBzm0VoQ2x9JBAAeT1n6hV4cRk8yL2oWq5dXg=="
 func cephSecret(namespace string) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "ceph"},
-		Data:       map[string][]byte{keySecretKey: []byte(cephKey)},
+		Data:       map[string][]byte{"userKey": []byte(cephKey)},
 	}
 }
 

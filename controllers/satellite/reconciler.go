@@ -26,6 +26,9 @@ const (
 	// also has a watch; the poll is what remains when one of those is lost.
 	requeueSecretPolling = 15 * time.Second
 
+	// retryBase is the first wait after an error.
+	retryBase = 500 * time.Millisecond
+
 	// requeueConflict is the wait after a pass that worked on a stale copy.
 	requeueConflict = time.Second
 )
@@ -56,6 +59,10 @@ func (r *reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 		out, err = r.observe(ctx, s)
 	} else {
 		out, err = r.detach(ctx, s)
+	}
+	if apierrors.IsConflict(err) {
+		// A patch of metadata was computed from a copy that is not current any more.
+		return ctrl.Result{RequeueAfter: requeueConflict}, nil
 	}
 	if out.silent {
 		return ctrl.Result{}, err
@@ -110,6 +117,13 @@ func (r *reconciler) observe(ctx context.Context, s satellite) (outcome, error) 
 	creds, cephKey, err := credentials(ctx, target, s)
 	if err != nil {
 		return r.failed(s, v1alpha1.ConditionCredentialsReady, err)
+	}
+	if creds.passes() {
+		// The parent renders the satellite as soon as it reads True, and what is
+		// rendered has to be unregistered: so the finalizer comes first.
+		if err := r.hold(ctx, s); err != nil {
+			return outcome{}, err
+		}
 	}
 	s.set(v1alpha1.ConditionCredentialsReady, creds)
 	if !creds.passes() {

@@ -13,6 +13,9 @@ import (
 	"c5c3.io/cinder-operator/internal/render"
 )
 
+// UserKey is the data key of a key Secret that holds the cephx key.
+const UserKey = "userKey"
+
 // CephKey checks what a key Secret carries under userKey and returns the
 // trimmed cephx key. The error names the Secret and the data key, and never
 // holds a key.
@@ -62,4 +65,11 @@ func addCephFiles(data map[string]string, pool v1alpha1.RBDPoolSpec, key string)
 		"admin_socket = /tmp/$cluster-$name.$pid.$cctid.asok\n"
 	data[render.KeyKeyring] = "[client." + pool.User + "]\n\tkey = " + key + "\n"
 	return nil
+}
+
+// KeyringKey reads the key back out of a keyring that this package rendered;
+// empty for any other text.
+func KeyringKey(keyring string) string {
+	_, key, _ := strings.Cut(keyring, "\n\tkey = ")
+	return strings.TrimSuffix(key, "\n")
 }
