@@ -34,6 +34,15 @@ var childLists = []struct {
 	{"NetworkPolicy", func() client.ObjectList { return &networkingv1.NetworkPolicyList{} }},
 }
 
+// ChildLists are empty lists of the kinds that a Cinder's children have.
+func ChildLists() []client.ObjectList {
+	var out []client.ObjectList
+	for _, kind := range childLists {
+		out = append(out, kind.list())
+	}
+	return out
+}
+
 func eachItem(list client.ObjectList, do func(client.Object)) error {
 	return meta.EachListItem(list, func(o runtime.Object) error {
 		obj, ok := o.(client.Object)
