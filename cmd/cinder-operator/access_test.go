@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"c5c3.io/cinder-operator/controllers/cinder"
 	"c5c3.io/cinder-operator/projection"
 )
 
@@ -33,12 +34,16 @@ var childVerbs = []string{"create", "delete", "get", "list", "patch", "watch"}
 // otherRules are what it does on a cluster of children beside that, each line
 // with the code that does it.
 var otherRules = []string{
-	"list apps/replicasets",                   // projection: what a ReplicaSet with pods names is not pruned
-	"list /pods",                              // controllers/cinder: the exit code of the upgrade check
-	"get /services/proxy",                     // controllers/cinder: the health probe of a remote API
-	"get external-secrets.io/externalsecrets", // controllers/satellite: a missing key that is announced
-	"get /namespaces [kube-system]",           // clusters: the identity of the cluster
+	"list apps/replicasets",                            // projection: what a ReplicaSet with pods names is not pruned
+	"list /pods",                                       // controllers/cinder: the exit code of the upgrade check
+	"get /services/proxy",                              // controllers/cinder: the health probe of a remote API
+	"get /namespaces [kube-system]",                    // clusters: the identity of the cluster
+	"get discovery.k8s.io/endpointslices [kubernetes]", // clusters: the API servers' addresses, for network policies
 }
+
+// referenceVerbs are what it does with the kinds that a Cinder names: it follows
+// them by a watch, and reads them live where there is none.
+var referenceVerbs = []string{"get", "list", "watch"}
 
 func TestTheRulesOnAClusterOfChildrenAreWhatTheCodeUses(t *testing.T) {
 	scheme, err := newScheme()
@@ -53,6 +58,12 @@ func TestTheRulesOnAClusterOfChildrenAreWhatTheCodeUses(t *testing.T) {
 		}
 		resource, _ := meta.UnsafeGuessKindToResource(gvk)
 		for _, verb := range childVerbs {
+			want = append(want, verb+" "+resource.Group+"/"+resource.Resource)
+		}
+	}
+	for _, gvk := range cinder.References("") {
+		resource, _ := meta.UnsafeGuessKindToResource(gvk)
+		for _, verb := range referenceVerbs {
 			want = append(want, verb+" "+resource.Group+"/"+resource.Resource)
 		}
 	}

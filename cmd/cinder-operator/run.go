@@ -74,6 +74,7 @@ func run(ctx context.Context, o options, log logr.Logger) error {
 			ProbeFailures: o.ProbeFailures,
 		},
 		Children:      projection.Kinds(),
+		References:    cinder.References(o.Namespace),
 		ChildSelector: projection.Selector(hubID),
 		CountOwners:   owners.count,
 		Metrics:       crmetrics.Registry,

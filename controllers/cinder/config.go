@@ -13,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -42,7 +43,7 @@ func (r *Reconciler) reconcileConfig(ctx context.Context, p *Pass) (ctrl.Result,
 		}
 	}
 	if fault != "" {
-		p.setFalse(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonConfigError, "the configuration is not rendered: %s", fault)
+		p.setFalse(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonConfigError, "%s", r.withSharedVhost(p, "the configuration is not rendered: "+fault))
 		return ctrl.Result{}, r.keepLastConfig(ctx, p)
 	}
 	base := render.ConfigBase(p.Cinder.Name)
@@ -58,8 +59,21 @@ func (r *Reconciler) reconcileConfig(ctx context.Context, p *Pass) (ctrl.Result,
 	if err := p.Scope.PruneRevisions(ctx, &corev1.ConfigMap{}, base, name); err != nil {
 		return ctrl.Result{}, err
 	}
-	p.setTrue(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonSecretsAvailable, "credentials and configuration are in place")
+	p.setTrue(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonSecretsAvailable, r.withSharedVhost(p, "credentials and configuration are in place"))
 	return ctrl.Result{}, nil
+}
+
+// withSharedVhost appends what was found out about the virtual host to the last
+// word on SecretsReady, and warns of it when the stored one does not say so yet.
+func (r *Reconciler) withSharedVhost(p *Pass, message string) string {
+	if p.sharedVhost == "" {
+		return message
+	}
+	stored := meta.FindStatusCondition(p.stored, v1alpha1.ConditionSecretsReady)
+	if stored == nil || !strings.Contains(stored.Message, p.sharedVhost) {
+		p.warning(EventSharedBrokerVhost, p.sharedVhost)
+	}
+	return message + "; " + p.sharedVhost
 }
 
 // policyBase reads the policy file that spec.policyOverrides names.

@@ -94,6 +94,7 @@ type Reconciler struct {
 	metrics *metrics
 	probes  *probeCache
 	missing *missingSince
+	bus     *busMemory
 	http    *http.Client
 	now     func() time.Time
 }
@@ -160,6 +161,7 @@ func newReconciler(mgr mcmanager.Manager, deps Deps) (*Reconciler, error) {
 		metrics: m,
 		probes:  newProbeCache(),
 		missing: newMissingSince(),
+		bus:     newBusMemory(),
 		http:    newProbeClient(),
 		now:     time.Now,
 	}

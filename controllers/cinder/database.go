@@ -23,6 +23,9 @@ const suffixDBSync = "db-sync"
 func (r *Reconciler) reconcileDatabase(ctx context.Context, p *Pass) (ctrl.Result, error) {
 	typ := v1alpha1.ConditionDatabaseReady
 	p.Facts.InstalledRelease = p.Cinder.Status.InstalledRelease
+	if res, err := r.provisionDatabase(ctx, p); err != nil || !res.IsZero() {
+		return res, err
+	}
 	wait := ctrl.Result{RequeueAfter: r.Intervals.DatabaseWait}
 	if p.Facts.ConfigMapName == "" {
 		// The Jobs mount the config as their whole config directory: a volume

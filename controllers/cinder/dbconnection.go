@@ -16,20 +16,14 @@ import (
 // reconcileDBConnectionSecret assembles the DSN into the derived Secret.
 func (r *Reconciler) reconcileDBConnectionSecret(ctx context.Context, p *Pass) (ctrl.Result, error) {
 	spec := &p.Cinder.Spec.Database
-	if spec.Managed() {
-		return r.notSupportedSecrets(p, "spec.database.clusterRef")
-	}
-	if spec.EffectiveCredentialsMode() == v1alpha1.CredentialsModeDynamic {
-		return r.notSupportedSecrets(p, "spec.database.credentialsMode Dynamic")
-	}
-	secret, message, err := r.credentials(ctx, p, spec.SecretRef.Name, keyUsername, keyPassword)
+	secret, message, err := r.credentials(ctx, p, spec.SecretRef.Name, databaseKeys(spec)...)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if message != "" {
 		return r.waitForSecrets(p, v1alpha1.ReasonWaitingForDBCredentials, "database credentials: "+message)
 	}
-	dsn, err := databaseOf(spec, string(secret.Data[keyUsername]), string(secret.Data[keyPassword])).URL()
+	dsn, err := databaseOf(p.Cinder, secret.Data).URL()
 	if err != nil {
 		// A host or a TLS block that makes no DSN: only a change of the spec
 		// helps, and the message says of what.
@@ -43,11 +37,33 @@ func (r *Reconciler) reconcileDBConnectionSecret(ctx context.Context, p *Pass) (
 	return ctrl.Result{}, nil
 }
 
-// databaseOf describes a brownfield connection. The files are where the pods
-// mount the Secrets that spec.database.tls names.
-func databaseOf(spec *v1alpha1.DatabaseSpec, username, password string) urls.Database {
+// ownUser tells whether the operator makes the database user, which is then named
+// after the Cinder.
+func ownUser(spec *v1alpha1.DatabaseSpec) bool {
+	return spec.Managed() && spec.EffectiveCredentialsMode() != v1alpha1.CredentialsModeDynamic
+}
+
+// databaseKeys are the data keys that the database Secret has to carry.
+func databaseKeys(spec *v1alpha1.DatabaseSpec) []string {
+	if ownUser(spec) {
+		return []string{spec.SecretRef.EffectiveKey(keyPassword)}
+	}
+	return []string{keyUsername, keyPassword}
+}
+
+// databaseOf describes the connection. The files are where the pods mount the
+// Secrets that spec.database.tls names.
+func databaseOf(cr *v1alpha1.Cinder, secret map[string][]byte) urls.Database {
+	spec := &cr.Spec.Database
 	db := urls.Database{
-		Host: spec.Host, Port: spec.EffectivePort(), Name: spec.Database, Username: username, Password: password,
+		Host: spec.Host, Port: spec.EffectivePort(), Name: spec.Database,
+		Username: string(secret[keyUsername]), Password: string(secret[keyPassword]),
+	}
+	if spec.Managed() {
+		db.Host = spec.ClusterRef.Name + "." + cr.Namespace + ".svc"
+	}
+	if ownUser(spec) {
+		db.Username, db.Password = cr.Name, string(secret[spec.SecretRef.EffectiveKey(keyPassword)])
 	}
 	if !spec.TLS.Enabled() {
 		return db
@@ -60,10 +76,4 @@ func databaseOf(spec *v1alpha1.DatabaseSpec, username, password string) urls.Dat
 		db.CertFile, db.KeyFile = render.DatabaseCert, render.DatabaseKeyFile
 	}
 	return db
-}
-
-// notSupportedSecrets ends the pass at a field that no step serves yet.
-func (r *Reconciler) notSupportedSecrets(p *Pass, field string) (ctrl.Result, error) {
-	p.notSupported(v1alpha1.ConditionSecretsReady, field)
-	return ctrl.Result{RequeueAfter: r.Intervals.SecretPolling}, nil
 }

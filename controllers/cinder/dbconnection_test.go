@@ -6,6 +6,7 @@ package cinder
 import (
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
@@ -17,6 +18,18 @@ func TestTheConnectionFollowsTheSpec(t *testing.T) {
 		spec v1alpha1.DatabaseSpec
 		want string
 	}{
+		"a managed database": {
+			v1alpha1.DatabaseSpec{ClusterRef: &v1alpha1.ClusterRefSpec{Name: "mariadb"}, Database: "cinder", SecretRef: v1alpha1.SecretRefSpec{Name: "db"}},
+			"mysql+pymysql://volumes:p%40@mariadb.openstack.svc:3306/cinder?charset=utf8mb4",
+		},
+		"a managed database whose password has a key of its own": {
+			v1alpha1.DatabaseSpec{ClusterRef: &v1alpha1.ClusterRefSpec{Name: "mariadb"}, Database: "cinder", SecretRef: v1alpha1.SecretRefSpec{Name: "db", Key: "sql"}},
+			"mysql+pymysql://volumes:other@mariadb.openstack.svc:3306/cinder?charset=utf8mb4",
+		},
+		"a managed database with Dynamic credentials": {
+			v1alpha1.DatabaseSpec{ClusterRef: &v1alpha1.ClusterRefSpec{Name: "mariadb"}, Database: "cinder", CredentialsMode: v1alpha1.CredentialsModeDynamic},
+			"mysql+pymysql://u:p%40@mariadb.openstack.svc:3306/cinder?charset=utf8mb4",
+		},
 		"a port that is not set": {
 			v1alpha1.DatabaseSpec{Host: "db", Database: "cinder"},
 			"mysql+pymysql://u:p%40@db:3306/cinder?charset=utf8mb4",
@@ -38,7 +51,9 @@ func TestTheConnectionFollowsTheSpec(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := databaseOf(&c.spec, "u", "p@").URL()
+			cr := &v1alpha1.Cinder{ObjectMeta: metav1.ObjectMeta{Namespace: "openstack", Name: "volumes"}, Spec: v1alpha1.CinderSpec{Database: c.spec}}
+			secret := map[string][]byte{"username": []byte("u"), "password": []byte("p@"), "sql": []byte("other")}
+			got, err := databaseOf(cr, secret).URL()
 			if err != nil || got != c.want {
 				t.Errorf("the DSN is %q, error %v, want %q", got, err, c.want)
 			}

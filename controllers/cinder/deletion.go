@@ -26,6 +26,11 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, p *Pass, resolveErr er
 	if resolveErr != nil {
 		return r.holdOrAbandon(ctx, p, resolveErr)
 	}
+	if waiting, err := r.finalizeDatabase(ctx, p); err != nil {
+		return r.holdOrAbandon(ctx, p, err)
+	} else if waiting {
+		return false, ctrl.Result{RequeueAfter: r.Intervals.DatabaseWait}, nil
+	}
 	if !p.Target.IsHub() {
 		// On the hub the owner references do this.
 		if err := r.sweep(ctx, p); err != nil {
@@ -129,4 +134,5 @@ func (r *Reconciler) release(ctx context.Context, cr *v1alpha1.Cinder) error {
 func (r *Reconciler) forget(key types.NamespacedName) {
 	r.metrics.forget(key)
 	r.probes.evict(key)
+	r.bus.forget(key)
 }

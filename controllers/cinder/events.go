@@ -36,6 +36,7 @@ const (
 	EventDeploymentRolloutComplete   = "DeploymentRolloutComplete"
 	EventUpgradeComplete             = "UpgradeComplete"
 	EventUpgradeAborted              = "UpgradeAborted"
+	EventSharedBrokerVhost           = "SharedBrokerVhost"
 	eventSuffixEmissionDeferred      = "EmissionDeferred"
 	eventAction                      = "Reconcile"
 	maxNote                          = 1000

@@ -59,6 +59,16 @@ func onTarget(t *testing.T) *fixture {
 	return f
 }
 
+// onFull is a target where every collaborator is served.
+func onFull(t *testing.T) *fixture {
+	t.Helper()
+	f := newFixture(t)
+	f.target, f.children = "full-"+f.ns, suite.full
+	f.create(suite.full, namespace(f.ns))
+	f.register("full")
+	return f
+}
+
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{T: t, ns: fmt.Sprintf("test-%d", namespaces.Add(1))}
@@ -97,7 +107,7 @@ func (f *fixture) register(cluster string) *corev1.Secret {
 func (f *fixture) secrets() {
 	f.Helper()
 	f.secret("db", map[string]string{"username": "cinder", "password": "p@ss$word"})
-	f.secret("bus", map[string]string{"transport_url": "rabbit://cinder:secret@rabbit.openstack.svc:5671/cinder"})
+	f.secret("bus", map[string]string{"transport_url": "rabbit://cinder:secret@rabbit.openstack.svc:5671/" + f.ns})
 }
 
 func (f *fixture) secret(name string, data map[string]string) {

@@ -95,7 +95,7 @@ func (f *fixture) setSecret(name, key, value string) {
 	}
 }
 
-func TestWhatIsNotServedYetSaysSo(t *testing.T) {
+func TestWhatIsNamedAndNotThereIsSaid(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*v1alpha1.Cinder)
@@ -105,10 +105,10 @@ func TestWhatIsNotServedYetSaysSo(t *testing.T) {
 	}{
 		"managed database": {func(cr *v1alpha1.Cinder) {
 			cr.Spec.Database.Host, cr.Spec.Database.ClusterRef = "", &v1alpha1.ClusterRefSpec{Name: "mariadb"}
-		}, v1alpha1.ConditionSecretsReady, v1alpha1.ReasonNotSupportedYet, "spec.database.clusterRef"},
+		}, v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonClusterNotReady, "mariadb does not exist on the hub"},
 		"managed bus": {func(cr *v1alpha1.Cinder) {
 			cr.Spec.Messaging = v1alpha1.MessagingSpec{ClusterRef: &v1alpha1.ClusterRefSpec{Name: "rabbit"}}
-		}, v1alpha1.ConditionSecretsReady, v1alpha1.ReasonNotSupportedYet, "spec.messaging.clusterRef"},
+		}, v1alpha1.ConditionSecretsReady, v1alpha1.ReasonWaitingForMessagingCredentials, "rabbit does not exist on the hub"},
 		"secret store on a cluster without external-secrets": {func(cr *v1alpha1.Cinder) {
 			cr.Spec.SecretStoreRef = &v1alpha1.SecretStoreRefSpec{Kind: v1alpha1.SecretStoreKindNamespaced, Name: "vault"}
 		}, v1alpha1.ConditionSecretsReady, v1alpha1.ReasonSecretStoreNotReady, "vault"},

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 	"go.uber.org/zap/zapcore"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -39,8 +40,11 @@ const clustersNamespace = "c5c3-clusters"
 // one that is a target, and one controller on the hub. Each test has a namespace
 // of its own, and registers the target under a name of its own.
 var suite struct {
-	scheme     *runtime.Scheme
-	hub, edge  client.Client
+	scheme    *runtime.Scheme
+	hub, edge client.Client
+	// full serves external-secrets as well, which makes every Cinder there wait
+	// for a secret store.
+	full       client.Client
 	kubeconfig map[string][]byte
 	metrics    *prometheus.Registry
 	health     *health
@@ -70,12 +74,25 @@ func run(m *testing.M) (code int, err error) {
 	utilruntime.Must(gatewayv1.Install(suite.scheme))
 	suite.kubeconfig = map[string][]byte{}
 
-	hubConfig, stopHub, err := startCluster("hub", filepath.Join("..", "..", "config", "crd"))
+	managed, err := load(mariaDB, rabbitMQ)
+	if err != nil {
+		return 1, err
+	}
+	stores, err := load(externalSecrets)
+	if err != nil {
+		return 1, err
+	}
+	hubConfig, stopHub, err := startCluster("hub", managed, filepath.Join("..", "..", "config", "crd"))
 	if err != nil {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, stopHub()) }()
-	edgeConfig, stopEdge, err := startCluster("edge")
+	fullConfig, stopFull, err := startCluster("full", append(stores, managed...))
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, stopFull()) }()
+	edgeConfig, stopEdge, err := startCluster("edge", managed)
 	if err != nil {
 		return 1, err
 	}
@@ -84,6 +101,9 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	if suite.edge, err = client.New(edgeConfig, client.Options{Scheme: suite.scheme}); err != nil {
+		return 1, err
+	}
+	if suite.full, err = client.New(fullConfig, client.Options{Scheme: suite.scheme}); err != nil {
 		return 1, err
 	}
 	if err := suite.hub.Create(context.Background(), namespace(clustersNamespace)); err != nil {
@@ -97,9 +117,10 @@ func run(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-func startCluster(name string, crds ...string) (*rest.Config, func() error, error) {
+func startCluster(name string, served []*apiextensionsv1.CustomResourceDefinition, crds ...string) (*rest.Config, func() error, error) {
 	env := &envtest.Environment{
 		CRDDirectoryPaths:        crds,
+		CRDs:                     served,
 		ErrorIfCRDPathMissing:    true,
 		ControlPlaneStartTimeout: time.Minute,
 		ControlPlaneStopTimeout:  time.Minute,
@@ -138,6 +159,7 @@ func startOperator(cfg *rest.Config) (func() error, error) {
 		AllowLocal:        true,
 		Timing:            clusters.Timing{ConnectGrace: 2 * time.Second, ProbeInterval: time.Second, DiscoverEvery: 1},
 		Children:          projection.Kinds(),
+		References:        cinder.References(""),
 		ChildSelector:     projection.Selector(hubID),
 		Logger:            ctrl.Log.WithName("clusters"),
 	})

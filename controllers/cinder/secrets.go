@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -25,21 +24,17 @@ const (
 	keyPassword = "password"
 )
 
-// externalSecrets is the API that secret stores are served by.
-var externalSecrets = schema.GroupVersion{Group: "external-secrets.io", Version: "v1"}
-
 // reconcileSecrets gates on the secret store and on the credential Secrets, and
 // derives the service user's Secret.
 func (r *Reconciler) reconcileSecrets(ctx context.Context, p *Pass) (ctrl.Result, error) {
-	served, err := p.Target.Serves(externalSecrets.WithKind(string(v1alpha1.SecretStoreKindCluster)))
-	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("ask whether %s serves %s: %w", p.Target, externalSecrets, err)
-	}
-	store, explicit := p.Cinder.Spec.EffectiveSecretStore()
-	if reason, message := storeGate(store, explicit, served, r.Namespace, p.Target.String()); reason != "" {
+	if reason, message, err := r.storeGate(ctx, p); err != nil || reason != "" {
+		if err != nil {
+			return ctrl.Result{}, err
+		}
 		return r.waitForSecrets(p, reason, message)
 	}
-	if message, err := r.missingCredentials(ctx, p, p.Cinder.Spec.Database.SecretRef.Name, keyUsername, keyPassword); err != nil || message != "" {
+	spec := &p.Cinder.Spec.Database
+	if _, message, err := r.credentials(ctx, p, spec.SecretRef.Name, databaseKeys(spec)...); err != nil || message != "" {
 		if err != nil {
 			return ctrl.Result{}, err
 		}
@@ -49,21 +44,37 @@ func (r *Reconciler) reconcileSecrets(ctx context.Context, p *Pass) (ctrl.Result
 }
 
 // storeGate decides about the secret store. An empty reason opens the gate.
-func storeGate(store v1alpha1.SecretStoreRefSpec, explicit, served bool, namespace, target string) (reason, message string) {
-	switch {
-	case !served && !explicit:
-		// Plain Secrets serve where no secret store can be.
-		return "", ""
-	case !served:
-		return v1alpha1.ReasonSecretStoreNotReady,
-			fmt.Sprintf("spec.secretStoreRef names %s %q, but %s does not serve %s", store.Kind, store.Name, target, externalSecrets)
-	case namespace != "" && store.Kind == v1alpha1.SecretStoreKindCluster:
-		return v1alpha1.ReasonClusterSecretStoreUnsupported,
-			fmt.Sprintf("an operator that serves the namespace %s alone reads no ClusterSecretStore %q: name a SecretStore in spec.secretStoreRef", namespace, store.Name)
-	default:
-		return v1alpha1.ReasonNotSupportedYet,
-			fmt.Sprintf("the gate on %s %q (spec.secretStoreRef) is not supported yet, and %s serves %s", store.Kind, store.Name, target, externalSecrets)
+func (r *Reconciler) storeGate(ctx context.Context, p *Pass) (reason, message string, err error) {
+	store, explicit := p.Cinder.Spec.EffectiveSecretStore()
+	gvk := externalSecrets.WithKind(string(store.Kind))
+	served, err := p.Target.Serves(gvk)
+	if err != nil {
+		return "", "", fmt.Errorf("ask whether %s serves %s: %w", p.Target, gvk.Kind, err)
 	}
+	if !served && !explicit {
+		// Plain Secrets serve where no secret store can be.
+		return "", "", nil
+	}
+	if r.Namespace != "" && store.Kind == v1alpha1.SecretStoreKindCluster {
+		return v1alpha1.ReasonClusterSecretStoreUnsupported,
+			fmt.Sprintf("an operator that serves the namespace %s alone reads no ClusterSecretStore %q: name a SecretStore in spec.secretStoreRef", r.Namespace, store.Name), nil
+	}
+	key := types.NamespacedName{Name: store.Name}
+	if store.Kind == v1alpha1.SecretStoreKindNamespaced {
+		key.Namespace = p.Cinder.Namespace
+	}
+	obj, message, err := reference(ctx, p, gvk, key)
+	if err != nil {
+		return "", "", err
+	}
+	if message == "" {
+		ready, why := readiness(obj)
+		if ready {
+			return "", "", nil
+		}
+		message = fmt.Sprintf("%s %q on %s is not ready: %s", store.Kind, store.Name, p.Target, why)
+	}
+	return v1alpha1.ReasonSecretStoreNotReady, "secret store: " + message, nil
 }
 
 // reconcileServiceUser derives the Secret that the services' environment is
@@ -98,12 +109,6 @@ func (r *Reconciler) waitForSecrets(p *Pass, reason, message string) (ctrl.Resul
 	return ctrl.Result{RequeueAfter: r.Intervals.SecretPolling}, nil
 }
 
-// missingCredentials says what a Secret lacks; empty when nothing.
-func (r *Reconciler) missingCredentials(ctx context.Context, p *Pass, name string, keys ...string) (string, error) {
-	_, message, err := r.credentials(ctx, p, name, keys...)
-	return message, err
-}
-
 // credentials reads a user's Secret on the children's cluster. The message says
 // what is missing; it names keys and never a value.
 func (r *Reconciler) credentials(ctx context.Context, p *Pass, name string, keys ...string) (*corev1.Secret, string, error) {
@@ -124,6 +129,20 @@ func (r *Reconciler) credentials(ctx context.Context, p *Pass, name string, keys
 		}
 	}
 	return secret, "", nil
+}
+
+// announcement says what an ExternalSecret of a missing Secret's name makes of it;
+// empty where there is none to be seen.
+func announcement(ctx context.Context, p *Pass, name string) (string, error) {
+	external, message, err := reference(ctx, p, externalSecretKind, types.NamespacedName{Namespace: p.Cinder.Namespace, Name: name})
+	if err != nil || message != "" {
+		return "", err
+	}
+	said := fmt.Sprintf("; ExternalSecret %s/%s has not made it", p.Cinder.Namespace, name)
+	if ready, why := readiness(external); !ready {
+		said += ": " + why
+	}
+	return said, nil
 }
 
 // derivedSecret is a Secret that the operator makes out of users' Secrets.

@@ -5,8 +5,10 @@ package cinder
 
 import (
 	"context"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -72,6 +74,14 @@ func (r *Reconciler) cindersOfObject(ctx context.Context, ev clusters.Event) []r
 	if partial, ok := ev.Object.(*metav1.PartialObjectMetadata); ok {
 		return r.cindersReading(ctx, ev.Cluster, partial.Kind, partial.Namespace, partial.Name)
 	}
+	if gvk := ev.Object.GetObjectKind().GroupVersionKind(); slices.Contains(References(r.Namespace), gvk) {
+		return r.cindersNaming(ctx, ev.Cluster, gvk, ev.Object.GetNamespace(), ev.Object.GetName())
+	}
+	return append(r.ownerOf(ctx, ev), r.neighbours(ev)...)
+}
+
+// ownerOf maps an event of a child to the Cinder that its labels name.
+func (r *Reconciler) ownerOf(ctx context.Context, ev clusters.Event) []reconcile.Request {
 	kind, namespace, name, ok := projection.Owners(ev)
 	if !ok || kind != v1alpha1.KindCinder {
 		return nil
@@ -85,6 +95,25 @@ func (r *Reconciler) cindersOfObject(ctx context.Context, ev clusters.Event) []r
 	return []reconcile.Request{request(namespace, name)}
 }
 
+// cindersNaming finds the Cinders that name an object of another operator: a
+// database, a broker, a secret store, an announced Secret. An object without a
+// namespace concerns those of all.
+func (r *Reconciler) cindersNaming(ctx context.Context, cluster string, gvk schema.GroupVersionKind, namespace, name string) []reconcile.Request {
+	var cinders v1alpha1.CinderList
+	if err := r.hub.List(ctx, &cinders, client.InNamespace(namespace)); err != nil {
+		log.FromContext(ctx).Error(err, "list the Cinders that name an object", "kind", gvk.Kind, "namespace", namespace, "name", name)
+		return nil
+	}
+	var reqs []reconcile.Request
+	for i := range cinders.Items {
+		cr := &cinders.Items[i]
+		if clusterName(cr) == cluster && names(cr, gvk, name) {
+			reqs = append(reqs, request(cr.Namespace, cr.Name))
+		}
+	}
+	return reqs
+}
+
 // cindersReading finds the Cinders that read a Secret or ConfigMap, by their own
 // references and by those of their satellites. Several legs yield one request.
 func (r *Reconciler) cindersReading(ctx context.Context, cluster, kind, namespace, name string) []reconcile.Request {
@@ -96,7 +125,7 @@ func (r *Reconciler) cindersReading(ctx context.Context, cluster, kind, namespac
 		if err := r.hub.List(ctx, &cinders, in, client.MatchingFields{IndexSecretRefs: name}); err != nil {
 			log.FromContext(ctx).Error(err, "list the Cinders that name a Secret", "namespace", namespace, "name", name)
 		}
-		parents = r.parentsReading(ctx, namespace, name)
+		parents = append(r.parentsReading(ctx, namespace, name), r.bus.readers(namespace, name)...)
 	case "ConfigMap":
 		if err := r.hub.List(ctx, &cinders, in, client.MatchingFields{IndexConfigMapRefs: name}); err != nil {
 			log.FromContext(ctx).Error(err, "list the Cinders that name a ConfigMap", "namespace", namespace, "name", name)
