@@ -4,6 +4,7 @@
 package clusters
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
@@ -25,7 +26,9 @@ const kubeconfigLimit = 1 << 20
 // registrationData is what a source found: the bytes before anybody has looked at them. A nil pointer or slice means that
 // the key is absent.
 type registrationData struct {
-	Kubeconfig        []byte
+	Kubeconfig []byte
+	// Missing says, for the message of the refusal, why there is no kubeconfig.
+	Missing           string
 	Namespaces        *string
 	AllowedNamespaces *string
 	APIServerCIDRs    *string
@@ -41,7 +44,7 @@ type admitOptions struct {
 // both, in the operator's pod.
 func admit(data registrationData, opts admitOptions) (*Registration, *Refusal) {
 	if len(data.Kubeconfig) == 0 {
-		return nil, &Refusal{v1alpha1.ReasonKubeconfigMissing, v1alpha1.RegistrationKeyKubeconfig, "is missing or empty"}
+		return nil, &Refusal{v1alpha1.ReasonKubeconfigMissing, v1alpha1.RegistrationKeyKubeconfig, cmp.Or(data.Missing, "is missing or empty")}
 	}
 	if len(data.Kubeconfig) > kubeconfigLimit {
 		return nil, &Refusal{v1alpha1.ReasonKubeconfigInvalid, v1alpha1.RegistrationKeyKubeconfig, "is larger than 1 MiB"}

@@ -180,15 +180,12 @@ func (c *composite) each() []cache.Cache {
 
 // Start is part of cache.Cache.
 func (c *composite) Start(ctx context.Context) error {
-	// Held until the caches are through: a group whose first member may come while somebody waits for it is a race.
-	c.health.drained.Add(1)
 	group, ctx := errgroup.WithContext(ctx)
 	for _, one := range c.each() {
 		group.Go(func() error { return one.Start(ctx) })
 	}
 	err := group.Wait()
-	c.health.drained.Done()
-	c.health.drained.Wait()
+	c.health.running.wait()
 	return err
 }
 

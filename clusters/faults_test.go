@@ -188,7 +188,13 @@ func TestABlackHoleDelaysNoOtherCluster(t *testing.T) {
 					c["certificate-authority-data"] = encode(testCA(t).certPEM)
 				}))
 			}
-			f.unavailable("hole-0", CauseStarting)
+			eventually(t, 10*time.Second, func(context.Context) error {
+				_, err := f.resolve("hole-9", "default")
+				if u, ok := AsUnavailable(err); !ok || u.Cause == CauseNotRegistered {
+					return fmt.Errorf("got %w", err)
+				}
+				return nil
+			})
 			f.register("edge", kubeconfig(t, targetConfig, ""))
 			began := time.Now()
 			target := f.connected("edge")
@@ -214,7 +220,7 @@ func TestABlackHoleDelaysNoOtherCluster(t *testing.T) {
 
 func TestStartUpGraceHoldsTheAnswerBackUntilTheFirstAttemptHasEnded(t *testing.T) {
 	f := newFleet(t, func(o *Options) {
-		o.ConnectGrace, o.ProbeTimeout, o.CallTimeout = time.Second, 3*time.Second, 3*time.Second
+		o.ConnectGrace, o.ProbeTimeout, o.CallTimeout = 2*time.Second, 5*time.Second, 5*time.Second
 	})
 	f.register("edge", kubeconfig(t, targetConfig, blackHole(t, false)))
 	f.unavailable("edge", CauseStarting)

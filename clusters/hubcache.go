@@ -18,8 +18,10 @@ type hubObject = client.Object
 
 // newHubCache makes a small cache of one namespace of the hub, beside the manager's.
 func newHubCache(hub cluster.Cluster, namespace string, selector labels.Selector) (cache.Cache, error) {
+	health := newWatchHealth(hub.GetScheme())
 	c, err := cache.New(hub.GetConfig(), cache.Options{
-		HTTPClient: hub.GetHTTPClient(), Scheme: hub.GetScheme(), Mapper: hub.GetRESTMapper(),
+		NewInformer: health.newInformer,
+		HTTPClient:  hub.GetHTTPClient(), Scheme: hub.GetScheme(), Mapper: hub.GetRESTMapper(),
 		DefaultNamespaces:           map[string]cache.Config{namespace: {LabelSelector: selector}},
 		DefaultTransform:            cache.TransformStripManagedFields(),
 		ReaderFailOnMissingInformer: true,
@@ -27,7 +29,20 @@ func newHubCache(hub cluster.Cluster, namespace string, selector labels.Selector
 	if err != nil {
 		return nil, fmt.Errorf("cache of namespace %s on the hub: %w", namespace, err)
 	}
-	return c, nil
+	return &drainedCache{c, health}, nil
+}
+
+// drainedCache ends only when its informers have, and the watches they stopped are read to their end.
+type drainedCache struct {
+	cache.Cache
+	health *watchHealth
+}
+
+// Start is part of cache.Cache.
+func (c *drainedCache) Start(ctx context.Context) error {
+	err := c.Cache.Start(ctx)
+	c.health.running.wait()
+	return err
 }
 
 // runCache starts c, runs f once it is started, and returns when f has returned and c has ended.

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -41,7 +40,6 @@ func TestEventsOfHubAndTargetsReachAControllerOfTheHub(t *testing.T) {
 	mgr, err := mcmanager.New(hubConfig, f.Registry, mcmanager.Options{
 		Scheme: testScheme, NewCache: NewCache(children, selector, &v1alpha1.Cinder{}),
 		Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
-		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +61,7 @@ func TestEventsOfHubAndTargetsReachAControllerOfTheHub(t *testing.T) {
 		WatchesRawSource(f.Objects(func(_ context.Context, ev Event) []reconcile.Request {
 			return []reconcile.Request{named(ev.Cluster + "-" + ev.Object.GetName())}
 		})).
-		WithOptions(controller.TypedOptions[mcreconcile.Request]{MaxConcurrentReconciles: 2}).
+		WithOptions(controller.TypedOptions[mcreconcile.Request]{MaxConcurrentReconciles: 2, SkipNameValidation: ptr.To(true)}).
 		Complete(mcreconcile.Func(func(_ context.Context, req mcreconcile.Request) (reconcile.Result, error) {
 			mu.Lock()
 			defer mu.Unlock()

@@ -107,7 +107,11 @@ func (m *member) run(ctx context.Context) {
 	if m.before != nil {
 		<-m.before
 	}
-	grace := time.AfterFunc(m.registry.opts.ConnectGrace, m.moved)
+	grace := time.AfterFunc(m.registry.opts.ConnectGrace, func() {
+		if !m.st.Load().tried {
+			m.moved()
+		}
+	})
 	defer grace.Stop()
 	defer func() {
 		m.retire(m.st.Load().conn, 0)

@@ -42,6 +42,9 @@ func (r *Registry) complete(from v1alpha1.TargetClusterSource) {
 	var waiters sets.Set[string]
 	if len(r.missing) == 0 {
 		waiters, r.waiters = r.waiters, sets.New[string]()
+		for name := range r.members {
+			waiters.Delete(name) // it has told, and tells, for itself
+		}
 	}
 	r.mu.Unlock()
 	for name := range waiters {

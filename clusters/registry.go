@@ -66,7 +66,9 @@ func New(opts Options) (*Registry, error) {
 	}
 	r.mirror = newMirror(r)
 	if opts.ClustersNamespace != "" {
-		r.missing[v1alpha1.TargetClusterSourceSecret] = true
+		for _, from := range precedence {
+			r.missing[from] = true
+		}
 	}
 	if opts.Hub != nil {
 		if err := r.SetHub(opts.Hub); err != nil {
@@ -137,7 +139,10 @@ func (r *Registry) Start(ctx context.Context, _ multicluster.Aware) error {
 }
 
 func (r *Registry) sources(h *hub) []registrationSource {
-	return []registrationSource{&secretSource{hub: h.cluster, namespace: r.opts.ClustersNamespace}}
+	return []registrationSource{
+		&secretSource{hub: h.cluster, namespace: r.opts.ClustersNamespace},
+		&capiSource{hub: h, namespace: r.opts.ClustersNamespace, timing: r.opts.Timing},
+	}
 }
 
 // keep runs f again whenever it gives up.

@@ -31,8 +31,8 @@ type watchHealth struct {
 	informers map[*informerHealth]struct{}
 	onError   func(kindKey, error)
 
-	// drained counts the watches that were stopped and not read to their end yet.
-	drained sync.WaitGroup
+	// running counts the informers that run and the watches that were stopped and not read to their end yet.
+	running tally
 }
 
 type informerHealth struct {
@@ -129,17 +129,61 @@ func (h *watchHealth) newInformer(lw toolscache.ListerWatcher, obj runtime.Objec
 			if err != nil {
 				return nil, err
 			}
-			return &drainedWatch{Interface: w, running: &h.drained}, nil
+			return &drainedWatch{Interface: w, running: &h.running}, nil
 		}
 	}
-	return toolscache.NewSharedIndexInformer(lw, obj, resync, indexers)
+	return &countedInformer{toolscache.NewSharedIndexInformer(lw, obj, resync, indexers), &h.running}
+}
+
+// countedInformer is counted while it runs: a cache of several namespaces does not wait for its informers when it ends.
+type countedInformer struct {
+	toolscache.SharedIndexInformer
+	running *tally
+}
+
+// RunWithContext is part of cache.SharedIndexInformer.
+func (i *countedInformer) RunWithContext(ctx context.Context) {
+	i.running.add(1)
+	defer i.running.add(-1)
+	i.SharedIndexInformer.RunWithContext(ctx)
+}
+
+// tally counts what runs. Unlike a sync.WaitGroup it may be added to while somebody waits.
+type tally struct {
+	mu   sync.Mutex // guards the fields below
+	n    int
+	zero chan struct{} // closed when n becomes 0; nil while nobody waits
+}
+
+func (t *tally) add(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.n += n
+	if t.n == 0 && t.zero != nil {
+		close(t.zero)
+		t.zero = nil
+	}
+}
+
+func (t *tally) wait() {
+	t.mu.Lock()
+	if t.n == 0 {
+		t.mu.Unlock()
+		return
+	}
+	if t.zero == nil {
+		t.zero = make(chan struct{})
+	}
+	zero := t.zero
+	t.mu.Unlock()
+	<-zero
 }
 
 // drainedWatch reads a stopped watch to its end. A metadata watch is filtered on a goroutine that would otherwise wait
 // for ever to hand over its last event, and keep the connection below it open.
 type drainedWatch struct {
 	watch.Interface
-	running *sync.WaitGroup
+	running *tally
 	once    sync.Once
 }
 
@@ -147,9 +191,11 @@ type drainedWatch struct {
 func (w *drainedWatch) Stop() {
 	w.Interface.Stop()
 	w.once.Do(func() {
-		w.running.Go(func() {
+		w.running.add(1)
+		go func() {
+			defer w.running.add(-1)
 			for range w.ResultChan() {
 			}
-		})
+		}()
 	})
 }
