@@ -38,8 +38,9 @@ func Eventually(t testing.TB, d time.Duration, what string, ask func(ctx context
 func Consistently(t testing.TB, d time.Duration, what string, ask func(ctx context.Context) error) {
 	t.Helper()
 	start := time.Now()
-	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, d, true, func(ctx context.Context) (bool, error) {
-		return false, ask(ctx)
+	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, d, true, func(context.Context) (bool, error) {
+		// The end of the window is no answer: the question outlives it.
+		return false, ask(t.Context())
 	})
 	if err != nil && !wait.Interrupted(err) {
 		t.Fatalf("%s: after %s: %v", what, time.Since(start).Round(time.Millisecond), err)
