@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,10 +45,12 @@ type connection struct {
 
 	informers *informerSet
 	inputs    *inputs
-	client    client.Client
-	reader    client.Reader
-	uid       types.UID
-	version   string
+	// apiServers is asked by network policies alone.
+	apiServers apiServers
+	client     client.Client
+	reader     client.Reader
+	uid        types.UID
+	version    string
 
 	// kick asks the member for a probe, and for a discovery if wantDiscovery is set.
 	kick          func()
@@ -374,17 +375,4 @@ func (c *connection) Serves(gvk schema.GroupVersionKind) (bool, error) {
 // ServiceProxy is part of Target.
 func (c *connection) ServiceProxy(ctx context.Context, req ServiceRequest) (ServiceResponse, error) {
 	return serviceProxy(ctx, c, c.http, c.reg.Server, req)
-}
-
-// APIServerCIDRs answers the networks that t's API servers reach pods from, if its registration says so.
-func APIServerCIDRs(t Target) []string {
-	c, ok := t.(*connection)
-	if !ok {
-		return nil
-	}
-	out := make([]string, 0, len(c.reg.APIServerCIDRs))
-	for _, prefix := range c.reg.APIServerCIDRs {
-		out = append(out, prefix.String())
-	}
-	return slices.Clip(out)
 }

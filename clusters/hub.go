@@ -30,8 +30,10 @@ type hub struct {
 	inputs    *inputs
 	informers *informerSet
 	server    *url.URL
-	uid       atomic.Pointer[types.UID]
-	served    atomic.Pointer[served]
+	// apiServers is asked by network policies alone.
+	apiServers apiServers
+	uid        atomic.Pointer[types.UID]
+	served     atomic.Pointer[served]
 	// asked is closed when served is set for the first time.
 	asked chan struct{}
 	// ready is set when the first synchronisation of the informers has ended.

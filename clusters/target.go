@@ -36,6 +36,10 @@ type Target interface {
 	Serves(gvk schema.GroupVersionKind) (bool, error)
 	// ServiceProxy asks a Service through the API server's services/proxy.
 	ServiceProxy(ctx context.Context, req ServiceRequest) (ServiceResponse, error)
+	// APIServerCIDRs are the networks from which the cluster's own API servers
+	// reach pods, sorted: those of its registration, else the addresses that the
+	// API servers publish, which may be a few minutes old.
+	APIServerCIDRs(ctx context.Context) ([]string, error)
 	// String names the cluster in messages: `the hub` or `"edge-1"`.
 	String() string
 }

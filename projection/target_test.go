@@ -56,6 +56,8 @@ func (t *testTarget) ServiceProxy(context.Context, clusters.ServiceRequest) (clu
 	return clusters.ServiceResponse{}, errors.New("not asked here")
 }
 
+func (t *testTarget) APIServerCIDRs(context.Context) ([]string, error) { return nil, nil }
+
 func (t *testTarget) String() string {
 	if t.hub {
 		return "the hub"

@@ -30,7 +30,7 @@ func (r *Reconciler) reconcileBackends(ctx context.Context, p *Pass) (ctrl.Resul
 		return ctrl.Result{}, err
 	}
 	p.Facts.HeldBackends, p.Facts.Detaching = map[string]bool{}, detaching
-	var waiting []string
+	var waiting, unread []string
 	for i := range backends {
 		b := &backends[i]
 		switch state, why := credentialsOf(b.Status.Conditions); state {
@@ -48,13 +48,14 @@ func (r *Reconciler) reconcileBackends(ctx context.Context, p *Pass) (ctrl.Resul
 				return ctrl.Result{}, err
 			}
 			if !held {
+				unread = append(unread, b.Name)
 				waiting = append(waiting, fmt.Sprintf("%s (%s)", b.Name, why))
 			}
 		default:
 			waiting = append(waiting, fmt.Sprintf("%s (%s)", b.Name, why))
 		}
 	}
-	if err := r.sweepBackends(ctx, p); err != nil {
+	if err := r.sweepBackends(ctx, p, unread); err != nil {
 		return ctrl.Result{}, err
 	}
 	r.reportBackends(p, len(backends), waiting)
@@ -133,9 +134,13 @@ func (r *Reconciler) holdBackend(ctx context.Context, p *Pass, b *v1alpha1.Cinde
 }
 
 // sweepBackends removes the Secrets of backends that are not projected. Those of
-// a backend that is being detached go at the end of it.
-func (r *Reconciler) sweepBackends(ctx context.Context, p *Pass) error {
+// a backend that is being detached go at the end of it, and those of one whose
+// needs could not be read stay: its Deployment may be on its way.
+func (r *Reconciler) sweepBackends(ctx context.Context, p *Pass, unread []string) error {
 	keep := map[string]bool{}
+	for _, name := range unread {
+		keep[render.BackendBase(p.Cinder.Name, name)] = true
+	}
 	for _, b := range p.Facts.Backends {
 		keep[render.BackendBase(p.Cinder.Name, b.Name)] = true
 	}

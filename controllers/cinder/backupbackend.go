@@ -39,6 +39,10 @@ func (r *Reconciler) reconcileBackupBackend(ctx context.Context, p *Pass) (ctrl.
 		return ctrl.Result{}, err
 	}
 	keep := map[string]bool{}
+	for _, t := range choice.unknown {
+		// What it needs could not be read: its Deployment may be on its way.
+		keep[render.BackupBase(p.Cinder.Name, t.Name)] = true
+	}
 	if p.Facts.Backup != nil {
 		keep[render.BackupBase(p.Cinder.Name, p.Facts.Backup.Name)] = true
 	}

@@ -5,6 +5,7 @@ package satellite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -56,6 +57,10 @@ func (t *target) Serves(gvk schema.GroupVersionKind) (bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.serves[gvk], nil
+}
+
+func (t *target) APIServerCIDRs(context.Context) ([]string, error) {
+	return nil, errors.New("a satellite writes no network policy")
 }
 
 func (t *target) ServiceProxy(context.Context, clusters.ServiceRequest) (clusters.ServiceResponse, error) {
