@@ -16,10 +16,12 @@ import (
 
 // Request is one line of an API server's audit log.
 type Request struct {
-	Stage      string `json:"stage"`
-	Verb       string `json:"verb"`
-	RequestURI string `json:"requestURI"`
-	User       struct {
+	Stage string `json:"stage"`
+	// StageTimestamp is when the answer was complete.
+	StageTimestamp string `json:"stageTimestamp"`
+	Verb           string `json:"verb"`
+	RequestURI     string `json:"requestURI"`
+	User           struct {
 		Username string `json:"username"`
 	} `json:"user"`
 	ObjectRef struct {

@@ -180,10 +180,10 @@ func differ(now, want map[string]string) error {
 
 // trace is what a life left in the audit logs and among the events.
 type trace struct {
-	// made and touched count creations of objects, and list the objects written,
-	// by "cluster resource namespace/name".
+	// made counts creations of objects and touched lists the writes of each, by
+	// "cluster resource namespace/name".
 	made    map[string]int
-	touched map[string]bool
+	touched map[string][]string
 	told    map[string]int
 }
 
@@ -193,14 +193,14 @@ func mark(t *testing.T) marks { return marks{lab.Hub.Mark(t), lab.Targets["edge-
 
 func (l *life) trace(t *testing.T, since marks) trace {
 	t.Helper()
-	tr := trace{made: map[string]int{}, touched: map[string]bool{}, told: map[string]int{}}
+	tr := trace{made: map[string]int{}, touched: map[string][]string{}, told: map[string]int{}}
 	for cluster, m := range map[string]harness.Mark{"hub": since.hub, "edge-1": since.edge} {
 		for _, r := range m.Writes(t) {
 			if r.ObjectRef.Resource == "events" || r.ResponseStatus.Code >= 300 {
 				continue
 			}
 			what := fmt.Sprintf("%s %s %s/%s", cluster, r.ObjectRef.Resource, r.ObjectRef.Namespace, r.ObjectRef.Name)
-			tr.touched[what] = true
+			tr.touched[what] = append(tr.touched[what], fmt.Sprintf("%s %s %d", r.StageTimestamp, r.Verb, r.ResponseStatus.Code))
 			if r.ResponseStatus.Code == 201 {
 				tr.made[what]++
 			}
@@ -223,13 +223,13 @@ func (tr trace) check(t *testing.T, want trace) {
 	t.Helper()
 	for what, times := range tr.made {
 		if times > want.made[what] {
-			t.Errorf("%s was made %d times, without kills %d times", what, times, want.made[what])
+			t.Errorf("%s was made %d times, without kills %d times; its writes: %q", what, times, want.made[what], tr.touched[what])
 		}
 	}
-	for what := range tr.touched {
+	for what, writes := range tr.touched {
 		// The mirror of a registration is written on losses and returns alone.
-		if !want.touched[what] && !strings.Contains(what, "targetclusters") {
-			t.Errorf("%s was written, without kills it was not", what)
+		if want.touched[what] == nil && !strings.Contains(what, "targetclusters") {
+			t.Errorf("%s was written, without kills it was not: %q", what, writes)
 		}
 	}
 	for what, times := range tr.told {
