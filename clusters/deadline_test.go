@@ -53,6 +53,7 @@ func TestCallsToAHubThatHangsEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer func() { _ = resp.Body.Close() }()
 		ended := make(chan error, 1)
 		go func() {
 			_, err := resp.Body.Read(make([]byte, 1))
