@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -22,21 +21,6 @@ func abandoned(ctx context.Context, cr *v1alpha1.Cinder, where string) string {
 	names := childNames(cr)
 	log.FromContext(ctx).Info("children abandoned", "children", names, "namespace", cr.Namespace, "where", where)
 	return listNote(fmt.Sprintf("children in namespace %s stay behind on %s:", cr.Namespace, where), names)
-}
-
-// registeredAs names the cluster that a Cinder names.
-func registeredAs(cr *v1alpha1.Cinder) string {
-	return fmt.Sprintf("target cluster %q", clusterName(cr))
-}
-
-// former names a cluster that another one has taken the place of.
-func former(ref *v1alpha1.TargetClusterStatusRef) string {
-	return fmt.Sprintf("the cluster with the UID %s that was registered as %q", ref.UID, ref.Name)
-}
-
-// tellAbandoned warns of children that stay behind.
-func (r *Reconciler) tellAbandoned(ctx context.Context, cr *v1alpha1.Cinder, where string) {
-	record(r.Recorder, cr, corev1.EventTypeWarning, EventRemoteChildrenAbandoned, abandoned(ctx, cr, where))
 }
 
 // childNames lists the children as far as they are known without their cluster:

@@ -129,7 +129,7 @@ func SetupWithManager(mgr mcmanager.Manager, deps Deps) error {
 	if err != nil {
 		return fmt.Errorf("set up the Cinder controller: %w", err)
 	}
-	return nil
+	return setupOrphans(mgr, r.Deps)
 }
 
 func newReconciler(mgr mcmanager.Manager, deps Deps) (*Reconciler, error) {

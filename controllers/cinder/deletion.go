@@ -23,32 +23,69 @@ import (
 // first result tells that the finalizers are gone, after which there is no status
 // left to write.
 func (r *Reconciler) reconcileDelete(ctx context.Context, p *Pass, resolveErr error) (released bool, res ctrl.Result, err error) {
-	if resolveErr != nil {
-		return r.holdOrAbandon(ctx, p, resolveErr)
+	why, waiting := resolveErr, false
+	if why == nil {
+		waiting, why = r.finalizeDatabase(ctx, p)
 	}
-	if waiting, err := r.finalizeDatabase(ctx, p); err != nil {
-		return r.holdOrAbandon(ctx, p, err)
-	} else if waiting {
+	if why == nil && waiting {
 		return false, ctrl.Result{RequeueAfter: r.Intervals.DatabaseWait}, nil
 	}
-	if !p.Target.IsHub() {
+	if why == nil && !p.Target.IsHub() {
 		// On the hub the owner references do this.
-		if err := r.sweep(ctx, p); err != nil {
-			return r.holdOrAbandon(ctx, p, err)
-		}
+		why = r.sweep(ctx, p)
 	}
-	left := p.formerCluster()
+	_, away := clusters.AsUnavailable(why)
+	switch {
+	case isStarting(why):
+		return false, ctrl.Result{}, nil
+	case away && r.replaced(p):
+		// The sweep outlived its connection, for which another one stands ready.
+		return false, ctrl.Result{RequeueAfter: r.Intervals.NextPass}, nil
+	}
+	v := judge(r.plightOf(p, why))
+	switch {
+	case v.release:
+		return r.letGo(ctx, p, v)
+	case away:
+		p.setFalse(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonTargetClusterUnavailable, "%s", v.message)
+		return false, ctrl.Result{RequeueAfter: r.Intervals.SecretPolling}, nil
+	}
+	// One gets here when the cluster answers and refuses: a right is missing, or
+	// an admission webhook objects.
+	pipeline.Unknown(p.Conditions(), p.Cinder.Generation, v1alpha1.ConditionSecretsReady, v1alpha1.ReasonReconcileError, v.message)
+	return false, ctrl.Result{}, why
+}
+
+// letGo releases the Cinder and tells how it ended.
+func (r *Reconciler) letGo(ctx context.Context, p *Pass, v verdict) (bool, ctrl.Result, error) {
 	if err := r.release(ctx, p.Cinder); err != nil {
 		return false, ctrl.Result{}, err
 	}
-	if left != nil {
-		// The cluster that took the place of the one with the children was
-		// accepted: what was swept is not what had been projected.
-		r.tellAbandoned(ctx, p.Cinder, former(left))
+	if v.left != "" {
+		record(r.Recorder, p.Cinder, corev1.EventTypeWarning, EventRemoteChildrenAbandoned, abandoned(ctx, p.Cinder, v.left))
 		return true, ctrl.Result{}, nil
 	}
 	record(r.Recorder, p.Cinder, corev1.EventTypeNormal, EventDatabaseFinalized, databaseFinalizedNote(p.Cinder))
 	return true, ctrl.Result{}, nil
+}
+
+func (r *Reconciler) plightOf(p *Pass, why error) plight {
+	cr, now := p.Cinder, r.now()
+	pl := plight{
+		err:        why,
+		cluster:    clusterName(cr),
+		givenUp:    cr.Annotations[v1alpha1.AnnotationAbandonChildren] == "true",
+		deletedFor: now.Sub(cr.DeletionTimestamp.Time),
+		missingFor: r.missing.age(clusterName(cr), now),
+		window:     r.AbandonAfter,
+	}
+	switch {
+	case isAnotherCluster(why):
+		pl.elsewhere = cr.Status.TargetCluster
+	case p.Target != nil:
+		pl.elsewhere = p.formerCluster()
+	}
+	return pl
 }
 
 // sweep deletes the children on the target. What it leaves waits for finalizers
@@ -69,50 +106,6 @@ func databaseFinalizedNote(cr *v1alpha1.Cinder) string {
 		return "the finalizer is released; the database is not managed by this operator and stays as it is"
 	}
 	return "the finalizer is released; no MariaDB resource of this Cinder remains"
-}
-
-// holdOrAbandon acts on the verdict over a deleted Cinder whose children were not
-// swept.
-func (r *Reconciler) holdOrAbandon(ctx context.Context, p *Pass, why error) (bool, ctrl.Result, error) {
-	_, away := clusters.AsUnavailable(why)
-	switch {
-	case isStarting(why):
-		return false, ctrl.Result{}, nil
-	case away && r.replaced(p):
-		// The sweep outlived its connection, for which another one stands ready.
-		return false, ctrl.Result{RequeueAfter: r.Intervals.NextPass}, nil
-	}
-	v := judge(r.plightOf(p.Cinder, why))
-	switch {
-	case v.abandon:
-		if err := r.release(ctx, p.Cinder); err != nil {
-			return false, ctrl.Result{}, err
-		}
-		where := registeredAs(p.Cinder)
-		if ref := p.Cinder.Status.TargetCluster; isAnotherCluster(why) {
-			where = former(ref)
-		}
-		r.tellAbandoned(ctx, p.Cinder, where)
-		return true, ctrl.Result{}, nil
-	case away:
-		p.setFalse(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonTargetClusterUnavailable, "%s", v.message)
-		return false, ctrl.Result{RequeueAfter: r.Intervals.SecretPolling}, nil
-	}
-	// One gets here when the cluster answers and refuses: a right is missing, or
-	// an admission webhook objects.
-	pipeline.Unknown(p.Conditions(), p.Cinder.Generation, v1alpha1.ConditionSecretsReady, v1alpha1.ReasonReconcileError, v.message)
-	return false, ctrl.Result{}, why
-}
-
-func (r *Reconciler) plightOf(cr *v1alpha1.Cinder, why error) plight {
-	now := r.now()
-	return plight{
-		err:        why,
-		givenUp:    cr.Annotations[v1alpha1.AnnotationAbandonChildren] == "true",
-		deletedFor: now.Sub(cr.DeletionTimestamp.Time),
-		missingFor: r.missing.age(clusterName(cr), now),
-		window:     r.AbandonAfter,
-	}
 }
 
 // release removes our finalizers and everything remembered of the Cinder.

@@ -47,11 +47,11 @@ func TestChildrenAreGivenUpOnlyWhenBothWindowsHaveRunOut(t *testing.T) {
 			if c.annotated {
 				cr.Annotations = map[string]string{v1alpha1.AnnotationAbandonChildren: "true"}
 			}
-			v := judge(r.plightOf(cr, &clusters.UnavailableError{Cluster: "edge", Cause: c.cause, Message: "why"}))
-			if v.abandon != c.abandon {
-				t.Fatalf("abandon is %v (%s)", v.abandon, v.message)
+			v := judge(r.plightOf(&Pass{Cinder: cr}, &clusters.UnavailableError{Cluster: "edge", Cause: c.cause, Message: "why"}))
+			if v.release != c.abandon {
+				t.Fatalf("abandon is %v (%s)", v.release, v.message)
 			}
-			if !v.abandon && (!strings.HasPrefix(v.message, "why; the deletion waits ") || !strings.Contains(v.message, v1alpha1.AnnotationAbandonChildren+"=true")) {
+			if !v.release && (!strings.HasPrefix(v.message, "why; the deletion waits ") || !strings.Contains(v.message, v1alpha1.AnnotationAbandonChildren+"=true")) {
 				t.Errorf("message is %q", v.message)
 			}
 		})
@@ -61,11 +61,11 @@ func TestChildrenAreGivenUpOnlyWhenBothWindowsHaveRunOut(t *testing.T) {
 func TestARefusedSweepIsSaidAndEndsByAnnotationAlone(t *testing.T) {
 	t.Parallel()
 	p := plight{err: errors.New("delete Secret a/b: forbidden"), deletedFor: time.Hour, missingFor: time.Hour, window: time.Minute}
-	if v := judge(p); v.abandon || !strings.Contains(v.message, "delete Secret a/b: forbidden") || !strings.Contains(v.message, v1alpha1.AnnotationAbandonChildren+"=true") {
+	if v := judge(p); v.release || !strings.Contains(v.message, "delete Secret a/b: forbidden") || !strings.Contains(v.message, v1alpha1.AnnotationAbandonChildren+"=true") {
 		t.Errorf("verdict is %+v", v)
 	}
 	p.givenUp = true
-	if v := judge(p); !v.abandon {
+	if v := judge(p); !v.release {
 		t.Errorf("verdict is %+v", v)
 	}
 }

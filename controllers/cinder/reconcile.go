@@ -83,7 +83,9 @@ func (r *Reconciler) reconcileNormal(ctx context.Context, p *Pass, resolveErr er
 	if added {
 		return ctrl.Result{RequeueAfter: r.Intervals.NextPass}, nil
 	}
-	r.acceptCluster(ctx, p)
+	if r.acceptCluster(ctx, p) {
+		return ctrl.Result{RequeueAfter: r.Intervals.NextPass}, nil
+	}
 	return r.steps.Run(ctx, p)
 }
 

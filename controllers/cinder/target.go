@@ -74,12 +74,17 @@ func (p *Pass) formerCluster() *v1alpha1.TargetClusterStatusRef {
 }
 
 // acceptCluster takes over the identity of a cluster that was accepted by
-// annotation, and says once what stays behind on the former one.
-func (r *Reconciler) acceptCluster(ctx context.Context, p *Pass) {
-	if left := p.formerCluster(); left != nil {
-		p.warning(EventRemoteChildrenAbandoned, abandoned(ctx, p.Cinder, former(left)))
-		p.pin()
+// annotation, and says once what stays behind on the former one. It tells whether
+// it did: the pass then ends, for the status has to say so before anything is
+// written there.
+func (r *Reconciler) acceptCluster(ctx context.Context, p *Pass) bool {
+	left := p.formerCluster()
+	if left == nil {
+		return false
 	}
+	p.warning(EventRemoteChildrenAbandoned, abandoned(ctx, p.Cinder, former(left)))
+	p.pin()
+	return true
 }
 
 // replaced tells whether another connection to the cluster now serves than the
