@@ -44,6 +44,14 @@ var (
 		"github.com/external-secrets/external-secrets@v0.16.2", "deploy/crds/bundle.yaml",
 		[]string{"ClusterSecretStore", "ExternalSecret", "SecretStore"},
 	}
+	verticalAutoscaler = definitions{
+		"k8s.io/autoscaler/vertical-pod-autoscaler@v1.8.1", "deploy/vpa-v1-crd-gen.yaml",
+		[]string{"VerticalPodAutoscaler"},
+	}
+	gatewayAPI = definitions{
+		"sigs.k8s.io/gateway-api@v1.6.1", "config/crd/standard/*httproutes.yaml",
+		[]string{"HTTPRoute"},
+	}
 )
 
 // load reads the definitions as their project publishes them in its Go module,

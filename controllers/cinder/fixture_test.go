@@ -88,11 +88,14 @@ func (f *fixture) create(c client.Client, obj client.Object) {
 }
 
 // register registers the cluster of the given kubeconfig under the test's name.
-func (f *fixture) register(cluster string) *corev1.Secret {
+func (f *fixture) register(cluster string, change ...func(*corev1.Secret)) *corev1.Secret {
 	f.Helper()
 	s := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: f.target, Namespace: clustersNamespace, Labels: map[string]string{v1alpha1.LabelKubeconfig: "true"}},
 		Data:       map[string][]byte{v1alpha1.RegistrationKeyKubeconfig: suite.kubeconfig[cluster]},
+	}
+	for _, c := range change {
+		c(s)
 	}
 	f.create(suite.hub, s)
 	f.Cleanup(func() {

@@ -131,7 +131,7 @@ func TestWhatIsNamedAndNotThereIsSaid(t *testing.T) {
 func TestOptionalPartsAnswerForWhatTheClusterLacks(t *testing.T) {
 	t.Parallel()
 	f := onTarget(t)
-	f.register("edge")
+	f.register("edge", apiServersAt("192.0.2.0/24"))
 	f.install()
 	f.create(suite.hub, &v1alpha1.CinderBackend{
 		ObjectMeta: metav1.ObjectMeta{Name: "ceph", Namespace: f.ns},
@@ -160,7 +160,7 @@ func TestOptionalPartsAnswerForWhatTheClusterLacks(t *testing.T) {
 			v1alpha1.ConditionHTTPRouteReady:     v1alpha1.ReasonGatewayAPINotInstalled,
 			v1alpha1.ConditionHPAReady:           v1alpha1.ReasonHPAReady,
 			v1alpha1.ConditionVPAReady:           v1alpha1.ReasonVPANotInstalled,
-			v1alpha1.ConditionNetworkPolicyReady: v1alpha1.ReasonNotSupportedYet,
+			v1alpha1.ConditionNetworkPolicyReady: v1alpha1.ReasonNetworkPolicyReady,
 			v1alpha1.ConditionReady:              v1alpha1.ReasonNotAllReady,
 		} {
 			if c := meta.FindStatusCondition(cr.Status.Conditions, typ); c == nil || c.Reason != reason {

@@ -34,7 +34,10 @@ import (
 	"c5c3.io/cinder-operator/projection"
 )
 
-const clustersNamespace = "c5c3-clusters"
+const (
+	clustersNamespace = "c5c3-clusters"
+	limitedAccount    = "limited"
+)
 
 // suite is what the tests of this package share: an API server that is the hub,
 // one that is a target, and one controller on the hub. Each test has a namespace
@@ -82,7 +85,12 @@ func run(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	hubConfig, stopHub, err := startCluster("hub", managed, filepath.Join("..", "..", "config", "crd"))
+	optional, err := load(verticalAutoscaler, gatewayAPI)
+	if err != nil {
+		return 1, err
+	}
+	// What the hub serves and a target lacks shows that each cluster is asked.
+	hubConfig, stopHub, err := startCluster("hub", append(optional, managed...), filepath.Join("..", "..", "config", "crd"))
 	if err != nil {
 		return 1, err
 	}
@@ -129,12 +137,18 @@ func startCluster(name string, served []*apiextensionsv1.CustomResourceDefinitio
 	if err != nil {
 		return nil, nil, fmt.Errorf("start the API server of %s (KUBEBUILDER_ASSETS=%q): %w", name, os.Getenv("KUBEBUILDER_ASSETS"), errors.Join(err, env.Stop()))
 	}
-	user, err := env.AddUser(envtest.User{Name: "operator", Groups: []string{"system:masters"}}, cfg)
-	if err == nil {
-		suite.kubeconfig[name], err = user.KubeConfig()
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, env.Stop())
+	for registered, account := range map[string]envtest.User{
+		name: {Name: "operator", Groups: []string{"system:masters"}},
+		// An account that may do what a test lets it.
+		name + "-limited": {Name: limitedAccount},
+	} {
+		user, err := env.AddUser(account, cfg)
+		if err == nil {
+			suite.kubeconfig[registered], err = user.KubeConfig()
+		}
+		if err != nil {
+			return nil, nil, errors.Join(err, env.Stop())
+		}
 	}
 	return cfg, env.Stop, nil
 }

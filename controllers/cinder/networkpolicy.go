@@ -25,15 +25,16 @@ func (r *Reconciler) reconcileNetworkPolicy(ctx context.Context, p *Pass) (ctrl.
 		p.setTrue(typ, v1alpha1.ReasonNetworkPolicyNotRequired, "spec.networkPolicy is not set")
 		return ctrl.Result{}, nil
 	}
-	if !r.probesDirectly(p) {
-		// The health probe comes from the cluster's own API servers, whose
-		// addresses the policy would have to admit.
-		p.notSupported(typ, "spec.networkPolicy of children that are probed through an API server")
-		return ctrl.Result{}, nil
-	}
-	policy, err := network.Policy(p.Cinder, p.Facts.Facts, network.Peers{OperatorNamespace: r.OperatorNamespace})
-	if err != nil {
+	if len(p.Cinder.Spec.NetworkPolicy.Ingress) == 0 {
 		// Nothing is written: an empty list of sources must not be taken for all.
+		return ctrl.Result{}, network.ErrNoIngress
+	}
+	peers, err := r.networkPeers(ctx, p)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	policy, err := network.Policy(p.Cinder, p.Facts.Facts, peers)
+	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if _, err := apply(ctx, p, policy); err != nil {
@@ -41,4 +42,19 @@ func (r *Reconciler) reconcileNetworkPolicy(ctx context.Context, p *Pass) (ctrl.
 	}
 	p.setTrue(typ, v1alpha1.ReasonNetworkPolicyReady, "the NetworkPolicy is in place")
 	return ctrl.Result{}, nil
+}
+
+// networkPeers are where the health probe comes from: this process where it
+// probes directly, else the API servers of the children's cluster.
+func (r *Reconciler) networkPeers(ctx context.Context, p *Pass) (network.Peers, error) {
+	var peers network.Peers
+	if p.Target.IsHub() {
+		peers.OperatorNamespace = r.OperatorNamespace
+	}
+	if r.probesDirectly(p) {
+		return peers, nil
+	}
+	var err error
+	peers.APIServerCIDRs, err = p.Target.APIServerCIDRs(ctx)
+	return peers, err
 }

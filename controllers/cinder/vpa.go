@@ -6,34 +6,78 @@ package cinder
 import (
 	"context"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
 	"c5c3.io/cinder-operator/clusters"
+	"c5c3.io/cinder-operator/internal/render/workload"
 	"c5c3.io/cinder-operator/projection"
 )
 
-// reconcileVPA answers for the VerticalPodAutoscalers of the workloads.
-func (r *Reconciler) reconcileVPA(_ context.Context, p *Pass) (ctrl.Result, error) {
+// reconcileVPA applies the VerticalPodAutoscalers of the workloads and removes
+// those whose workload went or asks for none any more.
+func (r *Reconciler) reconcileVPA(ctx context.Context, p *Pass) (ctrl.Result, error) {
 	typ := v1alpha1.ConditionVPAReady
 	field := verticalField(&p.Cinder.Spec)
+	served, err := p.Target.Serves(projection.VerticalPodAutoscaler)
+	if err != nil {
+		if _, unavailable := clusters.AsUnavailable(err); unavailable {
+			return ctrl.Result{}, err
+		}
+		p.setFalse(typ, v1alpha1.ReasonCapabilityProbeFailed, "whether %s serves VerticalPodAutoscalers could not be asked: %s", p.Target, err)
+		return ctrl.Result{RequeueAfter: r.Intervals.DeploymentPolling}, nil
+	}
+	if !served && field != "" {
+		// The registry's next change tells when the API appears.
+		p.setFalse(typ, v1alpha1.ReasonVPANotInstalled, "%s is set, but %s does not serve VerticalPodAutoscalers", field, p.Target)
+		return ctrl.Result{}, nil
+	}
+	if served {
+		if err := p.projectVPAs(ctx); err != nil {
+			if _, unavailable := clusters.AsUnavailable(err); unavailable {
+				return ctrl.Result{}, err
+			}
+			// The autoscaler's own admission speaks here: its refusal is no failure of
+			// the pass.
+			p.setFalse(typ, v1alpha1.ReasonVPAError, "%s", err)
+			return ctrl.Result{RequeueAfter: r.Intervals.DeploymentPolling}, nil
+		}
+	}
 	if field == "" {
 		p.setTrue(typ, v1alpha1.ReasonVPANotRequired, "no workload asks for vertical autoscaling")
 		return ctrl.Result{}, nil
 	}
-	served, err := p.Target.Serves(projection.VerticalPodAutoscaler)
-	switch _, unavailable := clusters.AsUnavailable(err); {
-	case unavailable:
-		return ctrl.Result{}, err
-	case err != nil:
-		p.setFalse(typ, v1alpha1.ReasonCapabilityProbeFailed, "whether %s serves VerticalPodAutoscalers could not be asked: %s", p.Target, err)
-		return ctrl.Result{RequeueAfter: r.Intervals.DeploymentPolling}, nil
-	case !served:
-		p.setFalse(typ, v1alpha1.ReasonVPANotInstalled, "%s is set, but %s does not serve VerticalPodAutoscalers", field, p.Target)
-	default:
-		p.notSupported(typ, field)
-	}
+	p.setTrue(typ, v1alpha1.ReasonVPAReady, "the VerticalPodAutoscalers are in place")
 	return ctrl.Result{}, nil
+}
+
+// projectVPAs brings the live ones in line with what is wanted. Every one of ours
+// is looked at, so that one of a backend that left is found without its name.
+func (p *Pass) projectVPAs(ctx context.Context) error {
+	keep := map[string]bool{}
+	for _, intent := range workload.VPAs(p.Cinder, p.Facts.Facts) {
+		keep[intent.GetName()] = true
+		if _, err := apply(ctx, p, intent); err != nil {
+			return err
+		}
+	}
+	live := &unstructured.UnstructuredList{}
+	live.SetGroupVersionKind(projection.VerticalPodAutoscaler.GroupVersion().WithKind(projection.VerticalPodAutoscaler.Kind + "List"))
+	if err := p.Scope.List(ctx, live, nil); err != nil {
+		return err
+	}
+	for i := range live.Items {
+		item := &live.Items[i]
+		if keep[item.GetName()] || item.GetDeletionTimestamp() != nil {
+			continue
+		}
+		if _, err := p.Scope.Delete(ctx, item, metav1.DeletePropagationBackground); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // verticalField names the first workload that asks for vertical autoscaling.
