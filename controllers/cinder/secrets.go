@@ -118,7 +118,8 @@ func (r *Reconciler) credentials(ctx context.Context, p *Pass, name string, keys
 		if err := p.Scope.CheckNamespace(ctx); err != nil {
 			return nil, "", err
 		}
-		return nil, fmt.Sprintf("Secret %s/%s does not exist on %s", p.Cinder.Namespace, name, p.Target), nil
+		announced, err := announcement(ctx, p, name)
+		return nil, fmt.Sprintf("Secret %s/%s does not exist on %s%s", p.Cinder.Namespace, name, p.Target, announced), err
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("get Secret %s/%s on %s: %w", p.Cinder.Namespace, name, p.Target, err)
