@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
 	"c5c3.io/cinder-operator/internal/render"
@@ -24,8 +25,7 @@ func (r *Reconciler) reconcileBackupService(ctx context.Context, p *Pass) (ctrl.
 	typ := v1alpha1.ConditionBackupServiceReady
 	name := render.BackupName(p.Cinder.Name)
 	if p.Facts.Backup == nil {
-		gone := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: p.Cinder.Namespace}}
-		if err := remove(ctx, p, gone); err != nil {
+		if err := p.removeBackup(ctx, name); err != nil {
 			return ctrl.Result{}, err
 		}
 		p.setTrue(typ, v1alpha1.ReasonBackupNotConfigured, "no backup target is rendered, so no backup service runs")
@@ -42,6 +42,17 @@ func (r *Reconciler) reconcileBackupService(ctx context.Context, p *Pass) (ctrl.
 	}
 	p.setTrue(typ, v1alpha1.ReasonBackupServiceReady, "the backup service is available"+suffix)
 	return ctrl.Result{}, nil
+}
+
+// removeBackup deletes the Deployment with its pod first: one that comes back
+// must not start beside a pod of the same host identity.
+func (p *Pass) removeBackup(ctx context.Context, name string) error {
+	live := &appsv1.Deployment{}
+	err := p.Scope.Get(ctx, name, live)
+	if err == nil && live.DeletionTimestamp.IsZero() {
+		_, err = p.Scope.Delete(ctx, live, metav1.DeletePropagationForeground)
+	}
+	return client.IgnoreNotFound(err)
 }
 
 func (r *Reconciler) backupDeployment(ctx context.Context, p *Pass, name string) (*appsv1.Deployment, workload.Notes, error) {

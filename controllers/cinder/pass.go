@@ -88,12 +88,6 @@ func (p *Pass) setFalse(typ, reason, format string, args ...any) {
 	pipeline.False(p.Conditions(), p.Cinder.Generation, typ, reason, fmt.Sprintf(format, args...))
 }
 
-// notSupported says that a field is not served yet, on the condition of the
-// step that would serve it.
-func (p *Pass) notSupported(typ, field string) {
-	p.setFalse(typ, v1alpha1.ReasonNotSupportedYet, "%s is not supported yet", field)
-}
-
 // errPinned ends the pass that was about to write the first child: the status
 // has to name the cluster before anything is there. A process that died between
 // the two would otherwise not know another cluster behind the same name.
