@@ -163,7 +163,8 @@ func (l *Lab) Command(args ...string) error {
 }
 
 func (l *Lab) runFor(d time.Duration, args ...string) (string, error) {
-	args = append(args, "--dir", l.dir)
+	// In front: behind a "--" of kubectl the flag would be its own.
+	args = append([]string{"--dir", l.dir}, args...)
 	out, err := command(d, l.root, l.binary, args...)
 	if err != nil {
 		err = fmt.Errorf("lab %s: %w", strings.Join(args, " "), err)
