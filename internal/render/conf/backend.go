@@ -25,7 +25,7 @@ const (
 func Backend(cinder string, b *v1alpha1.CinderBackend, key string) (map[string]string, error) {
 	doc := ini.New()
 	set := func(key, value string) { doc.Set(b.Name, key, value) }
-	addOptions(doc, b.Name, b.Spec.ExtraOptions, deniedBackendOptions[""], deniedBackendOptions[b.Spec.Type])
+	addOptions(doc, b.Name, b.Spec.ExtraOptions, b.Spec.Type.DeniedExtraOptions())
 	set("backend_host", cinder)
 	set("volume_backend_name", b.Name)
 	setImageCache(doc, b)

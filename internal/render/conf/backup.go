@@ -25,7 +25,7 @@ const (
 func Backup(cinder string, b *v1alpha1.CinderBackupBackend, key string) (map[string]string, error) {
 	doc := ini.New()
 	set := func(key, value string) { doc.Set(ini.DefaultSection, key, value) }
-	addOptions(doc, ini.DefaultSection, b.Spec.ExtraOptions, deniedBackupOptions[""], deniedBackupOptions[b.Spec.Type])
+	addOptions(doc, ini.DefaultSection, b.Spec.ExtraOptions, b.Spec.Type.DeniedExtraOptions())
 	set("backup_use_same_host", "false")
 	set("host", render.BackupHost(cinder))
 
