@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
@@ -17,15 +18,30 @@ import (
 
 // abandoned words the note of the children that stay behind somewhere, and logs
 // it whole: an event is cut to what the API admits.
-func abandoned(ctx context.Context, cr *v1alpha1.Cinder, where string) string {
-	names := childNames(cr)
-	log.FromContext(ctx).Info("children abandoned", "children", names, "namespace", cr.Namespace, "where", where)
+func (r *Reconciler) abandoned(ctx context.Context, cr *v1alpha1.Cinder, where string) string {
+	names := childNames(cr, r.backupTargets(ctx, cr))
+	log.FromContext(ctx).Info("children abandoned", "cinder", cr.Name, "namespace", cr.Namespace, "where", where, "children", names)
 	return listNote(fmt.Sprintf("children in namespace %s stay behind on %s:", cr.Namespace, where), names)
 }
 
+// listBackupTargets names the backup targets of a Cinder. They are no more than part
+// of a name: what cannot be looked up is told as a pattern.
+func (r *Reconciler) listBackupTargets(ctx context.Context, cr *v1alpha1.Cinder) []string {
+	list := &v1alpha1.CinderBackupBackendList{}
+	err := r.hub.List(ctx, list, client.InNamespace(cr.Namespace), client.MatchingFields{IndexCinderRef: cr.Name})
+	if err != nil || len(list.Items) == 0 {
+		return []string{"*"}
+	}
+	var names []string
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return names
+}
+
 // childNames lists the children as far as they are known without their cluster:
-// by what the spec asks for and what the status remembers.
-func childNames(cr *v1alpha1.Cinder) []string {
+// by what the spec asks for, what the status remembers, and the backup targets.
+func childNames(cr *v1alpha1.Cinder, backupTargets []string) []string {
 	var names []string
 	add := func(kind, name string, there bool) {
 		if there {
@@ -57,7 +73,9 @@ func childNames(cr *v1alpha1.Cinder) []string {
 	for _, v := range cr.Status.VolumeServices {
 		add("the revisions of Secret", render.BackendBase(cr.Name, v.Backend), true)
 	}
-	add("the revisions of Secret", render.BackupBase(cr.Name, "*"), withBackup)
+	for _, name := range backupTargets {
+		add("the revisions of Secret", render.BackupBase(cr.Name, name), withBackup)
+	}
 	add("the revisions of ConfigMap", render.ConfigBase(cr.Name), true)
 	return names
 }

@@ -97,6 +97,8 @@ type Reconciler struct {
 	bus     *busMemory
 	http    *http.Client
 	now     func() time.Time
+	// backupTargets names the backup targets of a Cinder.
+	backupTargets func(context.Context, *v1alpha1.Cinder) []string
 }
 
 // SetupWithManager adds the Cinder controller to mgr, with its field indexes:
@@ -165,6 +167,7 @@ func newReconciler(mgr mcmanager.Manager, deps Deps) (*Reconciler, error) {
 		http:    newProbeClient(),
 		now:     time.Now,
 	}
+	r.backupTargets = r.listBackupTargets
 	r.steps = r.engine(deps.Pipeline)
 	return r, nil
 }

@@ -62,7 +62,7 @@ func (r *Reconciler) letGo(ctx context.Context, p *Pass, v verdict) (bool, ctrl.
 		return false, ctrl.Result{}, err
 	}
 	if v.left != "" {
-		record(r.Recorder, p.Cinder, corev1.EventTypeWarning, EventRemoteChildrenAbandoned, abandoned(ctx, p.Cinder, v.left))
+		record(r.Recorder, p.Cinder, corev1.EventTypeWarning, EventRemoteChildrenAbandoned, r.abandoned(ctx, p.Cinder, v.left))
 		return true, ctrl.Result{}, nil
 	}
 	record(r.Recorder, p.Cinder, corev1.EventTypeNormal, EventDatabaseFinalized, databaseFinalizedNote(p.Cinder))

@@ -152,7 +152,10 @@ func (w *world) pass(killed bool) (said string, broken error) {
 		return "", nil
 	}
 	cr := w.cinder()
-	r := &Reconciler{Deps: Deps{Registry: registryOf{w: w}, AbandonAfter: window}, missing: newMissingSince(), now: func() time.Time { return modelNow }}
+	r := &Reconciler{
+		Deps: Deps{Registry: registryOf{w: w}, AbandonAfter: window}, missing: newMissingSince(), now: func() time.Time { return modelNow },
+		backupTargets: func(context.Context, *v1alpha1.Cinder) []string { return nil },
+	}
 	if w.missingFor != never {
 		r.missing.note(modelName, ago(w.missingFor))
 	}
