@@ -10,8 +10,9 @@ type UnavailableCause string
 
 const (
 	// CauseStarting says that the first connection attempt since the process started has
-	// not ended, or the registrations were not read yet. The caller writes
-	// nothing and waits for Changes.
+	// not ended, or the registrations were not read yet, or that somebody is already
+	// waiting for an answer that does not come. The caller writes nothing and waits
+	// for Changes.
 	CauseStarting UnavailableCause = "Starting"
 	// CauseNotRegistered says that there is no registration of that name.
 	CauseNotRegistered UnavailableCause = "NotRegistered"

@@ -19,6 +19,7 @@ type clusterMetrics struct {
 	probes     *prometheus.HistogramVec
 	reconnects *prometheus.CounterVec
 	requests   *prometheus.CounterVec
+	cached     *prometheus.GaugeVec
 }
 
 func newClusterMetrics(to prometheus.Registerer) (*clusterMetrics, error) {
@@ -40,11 +41,15 @@ func newClusterMetrics(to prometheus.Registerer) (*clusterMetrics, error) {
 			Name: "cinder_operator_target_cluster_requests_total",
 			Help: "Requests to the cluster's API server, by HTTP method or WATCH, and by status code or error.",
 		}, []string{"cluster", "verb", "code"}),
+		cached: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "cinder_operator_target_cluster_cached_objects",
+			Help: "Objects of the cluster in memory, as of the last good probe, by kind; what is held as metadata alone is named KindMetadata.",
+		}, []string{"cluster", "kind"}),
 	}
 	if to == nil {
 		return m, nil
 	}
-	for _, err := range []error{register(to, &m.up), register(to, &m.probes), register(to, &m.reconnects), register(to, &m.requests)} {
+	for _, err := range []error{register(to, &m.up), register(to, &m.probes), register(to, &m.reconnects), register(to, &m.requests), register(to, &m.cached)} {
 		if err != nil {
 			return nil, fmt.Errorf("register the metrics of target clusters: %w", err)
 		}
@@ -93,10 +98,23 @@ func (m *clusterMetrics) request(cluster, verb, code string) {
 	m.requests.WithLabelValues(cluster, verb, code).Inc()
 }
 
+// setCached replaces the counts of a cluster, of which before were the last ones.
+func (m *clusterMetrics) setCached(cluster string, held, before map[string]int) {
+	for kind := range before {
+		if _, still := held[kind]; !still {
+			m.cached.DeleteLabelValues(cluster, kind)
+		}
+	}
+	for kind, n := range held {
+		m.cached.WithLabelValues(cluster, kind).Set(float64(n))
+	}
+}
+
 func (m *clusterMetrics) forget(cluster string) {
 	of := prometheus.Labels{"cluster": cluster}
 	m.up.DeletePartialMatch(of)
 	m.probes.DeletePartialMatch(of)
 	m.reconnects.DeletePartialMatch(of)
 	m.requests.DeletePartialMatch(of)
+	m.cached.DeletePartialMatch(of)
 }

@@ -23,6 +23,9 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
+// observedError stands in the place of a status code where there was no answer.
+const observedError = "error"
+
 var (
 	errClosed       = errors.New("the connection was closed")
 	errLocalAddress = errors.New("the host resolves to a loopback or link-local address, which is refused")
@@ -49,6 +52,7 @@ type transport struct {
 	timing Timing
 	// observed is told of every answer: the verb and the status code, or "error".
 	observed func(verb, code string)
+	intake   *intake
 
 	mu    sync.Mutex // guards conns; never held across I/O
 	conns map[net.Conn]struct{}
@@ -57,7 +61,7 @@ type transport struct {
 func newTransport(life context.Context, reg *Registration, t Timing, allowLocal bool, observed func(verb, code string)) (*transport, error) {
 	tr := &transport{
 		host: reg.Server.Host, life: life, timing: t,
-		observed: observed, conns: map[net.Conn]struct{}{},
+		observed: observed, intake: newIntake(), conns: map[net.Conn]struct{}{},
 	}
 	tr.token.Store(&reg.Token)
 	tlsConfig := &tls.Config{
@@ -196,12 +200,12 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		err = connectionError(parent, ctx, err)
 		end()
-		t.observe(req, watch, "error")
+		t.observe(req, watch, observedError)
 		return nil, err
 	}
 	t.observe(req, watch, strconv.Itoa(resp.StatusCode))
 	limit.established(req)
-	resp.Body = &boundedBody{ReadCloser: resp.Body, parent: parent, ctx: ctx, end: end}
+	resp.Body = &boundedBody{ReadCloser: resp.Body, parent: parent, ctx: ctx, end: end, watch: watch, intake: t.intake}
 	return resp, nil
 }
 
@@ -227,7 +231,7 @@ func isWatch(req *http.Request) bool {
 // connectionError marks err, unless it is the caller who gave up.
 func connectionError(parent, ctx context.Context, err error) error {
 	switch {
-	case parent.Err() != nil && !errors.Is(context.Cause(parent), errDeadline):
+	case parent.Err() != nil && !errors.Is(context.Cause(parent), errDeadline) && !errors.Is(context.Cause(parent), errSilent):
 		return err
 	case ctx.Err() != nil:
 		return &transportError{fmt.Errorf("%w: %w", context.Cause(ctx), withoutRefusal(err))}
@@ -248,18 +252,34 @@ type boundedBody struct {
 	io.ReadCloser
 	parent, ctx context.Context
 	end         func()
+	watch       bool
+	intake      *intake
+	taken       atomic.Int64 // of an answer; a body may be closed while it is read
+	once        sync.Once
 }
 
 func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
+	if tooMuch := b.take(n); tooMuch != nil {
+		return 0, &transportError{tooMuch}
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = connectionError(b.parent, b.ctx, err)
 	}
 	return n, err
 }
 
+func (b *boundedBody) take(n int) error {
+	if b.watch {
+		return b.intake.watch(n, time.Now())
+	}
+	b.taken.Add(int64(n))
+	return b.intake.answer(n)
+}
+
 // Close is part of io.Closer.
 func (b *boundedBody) Close() error {
 	defer b.end()
+	b.once.Do(func() { b.intake.done(b.taken.Load()) })
 	return b.ReadCloser.Close()
 }
