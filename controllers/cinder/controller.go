@@ -125,6 +125,7 @@ func SetupWithManager(mgr mcmanager.Manager, deps Deps) error {
 		WithOptions(controller.TypedOptions[mcreconcile.Request]{
 			MaxConcurrentReconciles: r.MaxConcurrent,
 			RecoverPanic:            ptr.To(true),
+			SkipNameValidation:      local.GetControllerOptions().SkipNameValidation,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[mcreconcile.Request](retryBase, retryMax),
 		}).
 		Complete(reconcile.TypedFunc[mcreconcile.Request](r.Reconcile))

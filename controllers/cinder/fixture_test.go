@@ -42,6 +42,8 @@ type fixture struct {
 	// target is the registered name; empty for children on the hub.
 	target   string
 	children client.Client
+	// hub holds the Cinder.
+	hub client.Client
 }
 
 func onHub(t *testing.T) *fixture {
@@ -71,7 +73,7 @@ func onFull(t *testing.T) *fixture {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{T: t, ns: fmt.Sprintf("test-%d", namespaces.Add(1))}
+	f := &fixture{T: t, ns: fmt.Sprintf("test-%d", namespaces.Add(1)), hub: suite.hub}
 	f.create(suite.hub, namespace(f.ns))
 	return f
 }
@@ -125,7 +127,7 @@ func (f *fixture) cinder(change ...func(*v1alpha1.Cinder)) *v1alpha1.Cinder {
 	for _, c := range change {
 		c(cr)
 	}
-	f.create(suite.hub, cr)
+	f.create(f.hub, cr)
 	f.Cleanup(func() { f.removeCinder() })
 	return cr
 }
@@ -154,18 +156,18 @@ func (f *fixture) removeCinder() {
 	ctx, cancel := context.WithTimeout(context.Background(), waitFor)
 	defer cancel()
 	cr := &v1alpha1.Cinder{ObjectMeta: metav1.ObjectMeta{Name: cinderName, Namespace: f.ns}}
-	if err := suite.hub.Delete(ctx, cr); err != nil {
+	if err := f.hub.Delete(ctx, cr); err != nil {
 		if !apierrors.IsNotFound(err) {
 			f.Error(err)
 		}
 		return
 	}
 	patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"`+v1alpha1.AnnotationAbandonChildren+`":"true"}}}`))
-	if err := client.IgnoreNotFound(suite.hub.Patch(ctx, cr, patch)); err != nil {
+	if err := client.IgnoreNotFound(f.hub.Patch(ctx, cr, patch)); err != nil {
 		f.Error(err)
 	}
 	err := wait.PollUntilContextCancel(ctx, waitStep, true, func(ctx context.Context) (bool, error) {
-		return apierrors.IsNotFound(suite.hub.Get(ctx, client.ObjectKeyFromObject(cr), cr)), nil
+		return apierrors.IsNotFound(f.hub.Get(ctx, client.ObjectKeyFromObject(cr), cr)), nil
 	})
 	if err != nil {
 		f.Errorf("the Cinder does not go: %v: finalizers %v, conditions %v", err, cr.Finalizers, cr.Status.Conditions)
@@ -183,7 +185,7 @@ func (f *fixture) backend(name string) *v1alpha1.CinderBackend {
 			NFS: &v1alpha1.NFSBackendSpec{NFSExportSpec: v1alpha1.NFSExportSpec{Server: "nfs.example.org", Path: "/" + name}},
 		},
 	}
-	f.create(suite.hub, b)
+	f.create(f.hub, b)
 	f.sayCredentials(b, &b.Status.Conditions, metav1.ConditionTrue, v1alpha1.ReasonCredentialsNotRequired)
 	return b
 }
@@ -197,7 +199,7 @@ func (f *fixture) backupBackend(name string) *v1alpha1.CinderBackupBackend {
 			NFS: &v1alpha1.NFSBackupBackendSpec{NFSExportSpec: v1alpha1.NFSExportSpec{Server: "nfs.example.org", Path: "/" + name}},
 		},
 	}
-	f.create(suite.hub, b)
+	f.create(f.hub, b)
 	f.sayCredentials(b, &b.Status.Conditions, metav1.ConditionTrue, v1alpha1.ReasonCredentialsNotRequired)
 	return b
 }
@@ -209,7 +211,7 @@ func (f *fixture) sayCredentials(obj client.Object, conds *[]metav1.Condition, s
 	meta.SetStatusCondition(conds, metav1.Condition{
 		Type: v1alpha1.ConditionCredentialsReady, Status: status, Reason: reason, Message: "by the test", ObservedGeneration: obj.GetGeneration(),
 	})
-	if err := suite.hub.Status().Update(f.Context(), obj); err != nil {
+	if err := f.hub.Status().Update(f.Context(), obj); err != nil {
 		f.Fatal(err)
 	}
 }
@@ -230,7 +232,7 @@ func (f *fixture) eventually(what string, check func(ctx context.Context) error)
 func (f *fixture) get() *v1alpha1.Cinder {
 	f.Helper()
 	var cr v1alpha1.Cinder
-	if err := suite.hub.Get(f.Context(), client.ObjectKey{Namespace: f.ns, Name: cinderName}, &cr); err != nil {
+	if err := f.hub.Get(f.Context(), client.ObjectKey{Namespace: f.ns, Name: cinderName}, &cr); err != nil {
 		f.Fatal(err)
 	}
 	return &cr
@@ -350,7 +352,7 @@ func (f *fixture) awaitEvent(reason string) string {
 	note := ""
 	f.eventually("event "+reason, func(ctx context.Context) error {
 		var list eventsv1.EventList
-		if err := suite.hub.List(ctx, &list, client.InNamespace(f.ns)); err != nil {
+		if err := f.hub.List(ctx, &list, client.InNamespace(f.ns)); err != nil {
 			return err
 		}
 		i := slices.IndexFunc(list.Items, func(e eventsv1.Event) bool { return e.Reason == reason })

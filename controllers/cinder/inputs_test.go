@@ -251,6 +251,6 @@ func (f *fixture) update(change func(*v1alpha1.Cinder)) {
 	f.eventually("update the Cinder", func(ctx context.Context) error {
 		cr := f.get()
 		change(cr)
-		return suite.hub.Update(ctx, cr)
+		return f.hub.Update(ctx, cr)
 	})
 }

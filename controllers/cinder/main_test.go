@@ -46,8 +46,9 @@ var suite struct {
 	scheme    *runtime.Scheme
 	hub, edge client.Client
 	// full serves external-secrets as well, which makes every Cinder there wait
-	// for a secret store.
+	// for a secret store. It is the hub of a test that runs an operator of its own.
 	full       client.Client
+	fullConfig *rest.Config
 	kubeconfig map[string][]byte
 	metrics    *prometheus.Registry
 	health     *health
@@ -95,7 +96,7 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, stopHub()) }()
-	fullConfig, stopFull, err := startCluster("full", append(stores, managed...))
+	fullConfig, stopFull, err := startCluster("full", append(stores, managed...), filepath.Join("..", "..", "config", "crd"))
 	if err != nil {
 		return 1, err
 	}
@@ -111,6 +112,7 @@ func run(m *testing.M) (code int, err error) {
 	if suite.edge, err = client.New(edgeConfig, client.Options{Scheme: suite.scheme}); err != nil {
 		return 1, err
 	}
+	suite.fullConfig = fullConfig
 	if suite.full, err = client.New(fullConfig, client.Options{Scheme: suite.scheme}); err != nil {
 		return 1, err
 	}

@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,7 +42,9 @@ func TestAManagedBusIsUsedOnceEveryPieceIsThere(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(f *fixture) {
 		f.secret("db", map[string]string{"username": "cinder", "password": "secret"})
-		f.cinder(managedBus)
+		f.cinder(managedBus, func(cr *v1alpha1.Cinder) {
+			cr.Spec.NetworkPolicy = &v1alpha1.NetworkPolicySpec{Ingress: []v1alpha1.NetworkPolicyIngressSource{{}}}
+		})
 		const secret = "rabbit-default-user"
 		for _, step := range []struct {
 			says []string
@@ -86,6 +89,18 @@ func TestAManagedBusIsUsedOnceEveryPieceIsThere(t *testing.T) {
 		if port != "5671" || !ca {
 			f.Errorf("the probed port is %q, the broker's CA is mounted: %t", port, ca)
 		}
+
+		f.rollUntil(func(*v1alpha1.Cinder) error {
+			var policy networkingv1.NetworkPolicy
+			if err := f.children.Get(f.Context(), client.ObjectKey{Namespace: f.ns, Name: cinderName}, &policy); err != nil {
+				return err
+			}
+			// DNS, database and memcached come before the broker.
+			if broker := policy.Spec.Egress[3].Ports; len(broker) != 1 || broker[0].Port.IntValue() != 5671 {
+				f.Errorf("the policy opens %v to the broker", broker)
+			}
+			return nil
+		})
 
 		// A rotation of the broker's own user rolls what carries it.
 		const digest = "cinder.c5c3.io/transport-url-hash"

@@ -69,7 +69,10 @@ func setupOrphans(mgr mcmanager.Manager, deps Deps) error {
 		For(&v1alpha1.TargetCluster{}, mcbuilder.WithEngageWithLocalCluster(true), mcbuilder.WithEngageWithProviderClusters(false),
 			mcbuilder.WithPredicates(reconnected())).
 		WithClusterNotFoundWrapper(false).
-		WithOptions(controller.TypedOptions[mcreconcile.Request]{MaxConcurrentReconciles: 1}).
+		WithOptions(controller.TypedOptions[mcreconcile.Request]{
+			MaxConcurrentReconciles: 1,
+			SkipNameValidation:      local.GetControllerOptions().SkipNameValidation,
+		}).
 		Complete(reconcile.TypedFunc[mcreconcile.Request](o.Reconcile))
 	if err != nil {
 		return fmt.Errorf("set up the count of orphans: %w", err)
