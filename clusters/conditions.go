@@ -14,7 +14,7 @@ import (
 func setConditions(tc *v1alpha1.TargetCluster, a *admitted, st *state) {
 	accepted := acceptedCondition(a)
 	connected := connectedCondition(a, st)
-	for _, c := range []metav1.Condition{accepted, connected, readyCondition(accepted, connected)} {
+	for _, c := range []metav1.Condition{accepted, connected, permittedCondition(a, st.seenNow()), readyCondition(accepted, connected)} {
 		c.ObservedGeneration = tc.Generation
 		meta.SetStatusCondition(&tc.Status.Conditions, c)
 	}
@@ -46,6 +46,27 @@ func connectedCondition(a *admitted, st *state) metav1.Condition {
 		c.Status, c.Message = metav1.ConditionUnknown, "Waiting for the first answer of the API server"
 	default:
 		c.Status, c.Message = metav1.ConditionFalse, st.cause
+	}
+	return c
+}
+
+// permittedCondition informs: an account may lack what no custom resource asks for.
+func permittedCondition(a *admitted, seen *sighting) metav1.Condition {
+	c := metav1.Condition{Type: v1alpha1.ConditionPermitted, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPending}
+	switch {
+	case a.refused != nil:
+		c.Message = "The registration is refused"
+	case seen == nil || seen.rights == nil:
+		c.Message = "The cluster has not said yet what the registered account may do"
+	case len(seen.rights.missing) == 0:
+		c.Status, c.Reason = metav1.ConditionTrue, v1alpha1.ReasonPermitted
+		c.Message = "The registered account may do what the operator needs"
+	default:
+		c.Status, c.Reason = metav1.ConditionFalse, v1alpha1.ReasonPermissionsMissing
+		c.Message = "The registered account lacks what status.missingPermissions lists; grant it on the cluster, it is noticed by itself"
+		if seen.rights.more {
+			c.Message = "The registered account lacks more than status.missingPermissions lists; grant it on the cluster, it is noticed by itself"
+		}
 	}
 	return c
 }

@@ -38,6 +38,7 @@ type connection struct {
 	endLife context.CancelFunc
 	timing  Timing
 	rt      *transport
+	silence *silence
 	http    *http.Client
 	cfg     *rest.Config
 	mapper  discoMapper
@@ -51,6 +52,12 @@ type connection struct {
 	reader     client.Reader
 	uid        types.UID
 	version    string
+	// needs are what the account has to be permitted, and rights what it was found to lack; nil before it was asked.
+	needs  []Permission
+	rights atomic.Pointer[rights]
+	// limit are the namespaces that everything is limited to, if limited.
+	limit   []string
+	limited bool
 
 	// kick asks the member for a probe, and for a discovery if wantDiscovery is set.
 	kick          func()
@@ -83,6 +90,8 @@ type connectionHooks struct {
 	kick     func()
 	changed  func()
 	observed func(verb, code string)
+	// serves tells whether custom resources of a namespace may use the cluster.
+	serves func(namespace string) bool
 }
 
 // connect makes a connection and brings it into service: probe, version, identity, discovery, caches. It returns when ctx
@@ -90,8 +99,9 @@ type connectionHooks struct {
 func connect(ctx, life context.Context, name string, reg *Registration, opts *Options, hooks connectionHooks) (*connection, error) {
 	c := &connection{
 		name: name, reg: reg, timing: opts.Timing, kick: hooks.kick, changed: hooks.changed, idle: make(chan struct{}),
-		log: opts.Logger.WithValues("cluster", name),
+		log: opts.Logger.WithValues("cluster", name), needs: opts.Permissions,
 	}
+	c.limit, c.limited = reg.limitedTo(opts.Namespace)
 	c.life, c.endLife = context.WithCancel(life)
 	// Discovery takes no context; this way it ends with the attempt all the same.
 	unlink := context.AfterFunc(ctx, c.endLife)
@@ -108,9 +118,17 @@ func connect(ctx, life context.Context, name string, reg *Registration, opts *Op
 
 func (c *connection) open(ctx context.Context, opts *Options, hooks connectionHooks) error {
 	var err error
-	if c.rt, err = newTransport(c.life, c.reg, c.timing, opts.AllowLocal, hooks.observed); err != nil {
+	c.silence = newSilence(c.timing.Patience, c.kick, c.changed)
+	observed := func(verb, code string) {
+		if code != observedError {
+			c.silence.heard()
+		}
+		hooks.observed(verb, code)
+	}
+	if c.rt, err = newTransport(c.life, c.reg, c.timing, opts.AllowLocal, observed); err != nil {
 		return err
 	}
+	c.rt.intake.onFlood = c.kick
 	c.http = &http.Client{
 		Transport: c.rt,
 		// A redirect is an answer like another: followed, it could carry the credential elsewhere.
@@ -131,7 +149,7 @@ func (c *connection) open(ctx context.Context, opts *Options, hooks connectionHo
 		return err
 	}
 	c.mapper.current.Store(now)
-	if err := c.makeClients(opts, hooks.emit); err != nil {
+	if err := c.makeClients(opts, hooks); err != nil {
 		return err
 	}
 	if c.uid, err = identity(ctx, c.cluster.GetAPIReader(), c.reg.Server.String(), c.reg.CA); err != nil {
@@ -145,13 +163,17 @@ func (c *connection) open(ctx context.Context, opts *Options, hooks connectionHo
 	if !c.cluster.GetCache().WaitForCacheSync(ctx) {
 		return fmt.Errorf("%w: %w", errSync, context.Cause(ctx))
 	}
+	c.running.Go(func() { c.inputs.run(c.life) })
+	var asked sync.WaitGroup
+	defer asked.Wait()
+	asked.Go(func() { c.review(ctx, now) })
 	if _, err := c.informers.sync(ctx, now); err != nil {
 		return fmt.Errorf("%w: %w", errSync, err)
 	}
 	return nil
 }
 
-func (c *connection) makeClients(opts *Options, emit func(Event)) error {
+func (c *connection) makeClients(opts *Options, hooks connectionHooks) error {
 	var err error
 	c.cluster, err = cluster.New(c.cfg, func(o *cluster.Options) {
 		o.Scheme = opts.Scheme
@@ -164,9 +186,9 @@ func (c *connection) makeClients(opts *Options, emit func(Event)) error {
 			c.log.V(1).Info("A watch failed", "type", r.TypeDescription(), "cause", describe(err))
 		}
 		o.Client.Cache = &client.CacheOptions{Unstructured: true}
-		if len(c.reg.Namespaces) > 0 {
+		if len(c.limit) > 0 {
 			o.Cache.DefaultNamespaces = map[string]cache.Config{}
-			for _, ns := range c.reg.Namespaces {
+			for _, ns := range c.limit {
 				o.Cache.DefaultNamespaces[ns] = cache.Config{}
 			}
 		}
@@ -174,17 +196,21 @@ func (c *connection) makeClients(opts *Options, emit func(Event)) error {
 	if err != nil {
 		return fmt.Errorf("make the clients: %w", err)
 	}
-	c.informers, err = newInformerSet(c.name, opts.Scheme, c.cluster.GetCache(), opts.Children, opts.SyncTimeout, func(ev Event) {
-		c.inputs.changed(ev)
+	tell := func(ev Event) {
 		// What an informer of a replaced connection still says is not news of the cluster.
 		if !c.isClosing() {
-			emit(ev)
+			hooks.emit(ev)
 		}
-	})
+	}
+	children, references := opts.Children, opts.References
+	if c.limited && len(c.limit) == 0 {
+		children, references = nil, nil // no custom resource can be served here
+	}
+	c.informers, err = newInformerSet(c.name, opts.Scheme, c.cluster.GetCache(), children, opts.SyncTimeout, tell)
 	if err != nil {
 		return err
 	}
-	c.informers.refer(opts.References)
+	c.informers.refer(references)
 	c.informers.failed = func(err error) {
 		if isUnauthorized(err) {
 			c.kick()
@@ -192,12 +218,32 @@ func (c *connection) makeClients(opts *Options, emit func(Event)) error {
 	}
 	c.client = &guardedClient{guard: c, Client: &checkedClient{Client: c.cluster.GetClient(), ready: c.informers.ready}}
 	c.reader = &guardedReader{guard: c, next: c.cluster.GetAPIReader()}
-	c.inputs = newInputs(c, c.cluster.GetCache(), c.reader, c.informers.watchesMetadata)
+	spaces, err := newSpaces(c.name, c.cfg, c.http, opts)
+	if err != nil {
+		return err
+	}
+	spaces.served, spaces.serves = c.mapper.current.Load, hooks.serves
+	spaces.health.setOnError(func(_ kindKey, err error) { c.informers.failed(err) })
+	c.inputs = newInputs(c, c.reader, spaces, tell)
 	return nil
 }
 
 func (c *connection) sighting() *sighting {
-	return &sighting{version: c.version, capabilities: c.mapper.current.Load().capabilities()}
+	return &sighting{version: c.version, capabilities: c.mapper.current.Load().capabilities(), rights: c.rights.Load()}
+}
+
+// broken tells whether the last call of any informer failed.
+func (c *connection) broken() bool {
+	return c.informers.health.broken() || c.inputs.spaces.health.broken()
+}
+
+// held counts, by kind, the objects that are held of the cluster.
+func (c *connection) held() map[string]int {
+	n := c.informers.health.held()
+	for kind, more := range c.inputs.spaces.health.held() {
+		n[kind] += more
+	}
+	return n
 }
 
 // discoverSoon asks for a discovery: somebody met a kind that the last one did not find.
@@ -220,6 +266,7 @@ func (c *connection) rediscover() error {
 	if differs || old.capabilities() != now.capabilities() {
 		c.changed()
 	}
+	c.inputs.spaces.retry()
 	if c.syncing.Swap(true) {
 		return nil
 	}
@@ -229,7 +276,7 @@ func (c *connection) rediscover() error {
 		if err != nil && c.life.Err() == nil {
 			c.log.Error(err, "Watching kinds that the cluster serves now failed")
 		}
-		if differs {
+		if c.review(c.life, now) || differs {
 			c.changed()
 		}
 	})
@@ -280,15 +327,24 @@ func (c *connection) enter(ctx context.Context) (context.Context, func(), error)
 	}
 	c.inflight++
 	c.mu.Unlock()
-	ctx, cancel := context.WithTimeoutCause(ctx, c.timing.CallTimeout, errDeadline)
-	return ctx, func() {
-		cancel()
+	leave := func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.inflight--
 		if c.closing && c.inflight == 0 {
 			close(c.idle)
 		}
+	}
+	ctx, answered, err := c.silence.enter(ctx)
+	if err != nil {
+		leave()
+		return nil, nil, c.silent(err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timing.CallTimeout, errDeadline)
+	return ctx, func() {
+		cancel()
+		answered()
+		leave()
 	}, nil
 }
 
@@ -306,6 +362,8 @@ func (c *connection) wrap(err error, namespace string) error {
 		return err
 	case errors.Is(err, errClosed):
 		return c.replaced(err)
+	case errors.Is(err, errSilent):
+		return c.silent(err)
 	}
 	l := c.noteLoss(err, errors.Is(err, errDeadline))
 	c.kick()
@@ -336,6 +394,11 @@ func (l *loss) or(other *loss) *loss {
 
 func (c *connection) unreachable(l *loss, err error) error {
 	return unavailable(c.name, CauseUnreachable, l, err)
+}
+
+// silent is quiet: nothing is known against the cluster yet, and its next change brings back whoever was turned away.
+func (c *connection) silent(err error) error {
+	return connecting(c.name, CauseStarting, "it has not answered for a while, and somebody waits for it already", err)
 }
 
 func (c *connection) replaced(err error) error {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -62,7 +63,6 @@ func newHub(cl cluster.Cluster, opts Options, emit func(Event)) (*hub, error) {
 			poke(h.miss)
 			return
 		}
-		h.inputs.changed(ev)
 		emit(ev)
 	})
 	if err != nil {
@@ -73,7 +73,12 @@ func newHub(cl cluster.Cluster, opts Options, emit func(Event)) (*hub, error) {
 	h.informers.want(metadataOf(gvkCRD))
 	h.client = &guardedClient{guard: h.guard, Client: &checkedClient{Client: direct, ready: h.informers.ready}}
 	h.reader = &guardedReader{guard: h.guard, next: cl.GetAPIReader()}
-	h.inputs = newInputs(h.guard, cl.GetCache(), h.reader, h.informers.watchesMetadata)
+	spaces, err := newSpaces("", cl.GetConfig(), cl.GetHTTPClient(), &opts)
+	if err != nil {
+		return nil, err
+	}
+	spaces.served = h.served.Load
+	h.inputs = newInputs(h.guard, h.reader, spaces, emit)
 	return h, nil
 }
 
@@ -83,6 +88,9 @@ func (h *hub) run(ctx context.Context, opts Options, changed func()) {
 	if !h.cluster.GetCache().WaitForCacheSync(ctx) {
 		return
 	}
+	var own sync.WaitGroup
+	defer own.Wait()
+	own.Go(func() { h.inputs.run(ctx) })
 	log := opts.Logger.WithValues("cluster", "the hub")
 	retry := newBackoff(opts.RetryMin, opts.RetryMax)
 	for {
@@ -98,7 +106,7 @@ func (h *hub) run(ctx context.Context, opts Options, changed func()) {
 		if differs {
 			changed()
 		}
-		h.inputs.expire(time.Now())
+		h.inputs.spaces.retry()
 		pause := time.Until(started.Add(retry.next()))
 		if err == nil {
 			pause = opts.ProbeInterval * time.Duration(opts.DiscoverEvery)

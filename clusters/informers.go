@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,8 +28,9 @@ var (
 	errNotSynced = errors.New("it is being synchronised")
 )
 
-// informerSet holds the informers of one cluster: those of the child kinds and those of the inputs' metadata. A kind
-// that is not served or forbidden is left out by name and holds nothing else back.
+// informerSet holds the informers of one cluster that show all of it, or of the namespaces it is limited to: those of the
+// child kinds and of references without a namespace. A kind that is not served or forbidden is left out by name and holds
+// nothing else back.
 type informerSet struct {
 	cluster string
 	scheme  *runtime.Scheme
@@ -39,7 +41,8 @@ type informerSet struct {
 	// failed is told of the errors of list and watch calls. Set before the first sync.
 	failed func(error)
 
-	wanted map[kindKey]client.Object // not changed after the first sync
+	wanted     map[kindKey]client.Object // not changed after the first sync
+	references sets.Set[schema.GroupVersionKind]
 
 	mu      sync.Mutex // guards the fields below; never held across a call
 	synced  map[kindKey]bool
@@ -50,7 +53,7 @@ type informerSet struct {
 func newInformerSet(cluster string, scheme *runtime.Scheme, c cache.Cache, children []ChildKind, timeout time.Duration, emit func(Event)) (*informerSet, error) {
 	s := &informerSet{
 		cluster: cluster, scheme: scheme, cache: c, timeout: timeout, emit: emit,
-		wanted: map[kindKey]client.Object{}, synced: map[kindKey]bool{}, left: map[kindKey]error{},
+		wanted: map[kindKey]client.Object{}, references: sets.New[schema.GroupVersionKind](), synced: map[kindKey]bool{}, left: map[kindKey]error{},
 		waiting: map[kindKey]context.CancelCauseFunc{},
 	}
 	for _, kind := range children {
@@ -60,9 +63,6 @@ func newInformerSet(cluster string, scheme *runtime.Scheme, c cache.Cache, child
 		}
 		s.wanted[kindKey{gvk, false}] = kind.Object
 		s.left[kindKey{gvk, false}] = errNotSynced
-	}
-	for _, obj := range inputKinds() {
-		s.want(obj)
 	}
 	if ours, ok := c.(*composite); ok {
 		s.health = ours.health
@@ -112,7 +112,7 @@ func (s *informerSet) sync(ctx context.Context, now *served) (bool, error) {
 		s.mu.Lock()
 		have := s.synced[key]
 		s.mu.Unlock()
-		if ok, err := now.has(key.gvk); err != nil || !ok || have {
+		if ok, err := now.has(key.gvk); err != nil || !ok || have || s.perNamespace(key, now) {
 			continue
 		}
 		wg.Go(func() {
@@ -168,7 +168,7 @@ func (s *informerSet) start(ctx context.Context, key kindKey, obj client.Object)
 
 	inf, err := s.cache.GetInformer(ctx, obj)
 	if err == nil {
-		_, err = inf.AddEventHandler(s.handler())
+		_, err = inf.AddEventHandler(eventHandler(s.cluster, s.emit))
 	}
 	if err == nil {
 		s.mu.Lock()
@@ -223,27 +223,22 @@ func (s *informerSet) ready(obj runtime.Object) error {
 	return nil
 }
 
-func (s *informerSet) watchesMetadata(gvk schema.GroupVersionKind) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.synced[kindKey{gvk, true}]
-}
-
-func (s *informerSet) handler() toolscache.ResourceEventHandler {
-	emit := func(object, old any, deleted bool) {
+// eventHandler tells emit of what an informer of a cluster sees.
+func eventHandler(cluster string, emit func(Event)) toolscache.ResourceEventHandler {
+	tell := func(object, old any, deleted bool) {
 		if unknown, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
 			object = unknown.Obj
 		}
-		ev := Event{Cluster: s.cluster, Deleted: deleted}
+		ev := Event{Cluster: cluster, Deleted: deleted}
 		var ok bool
 		if ev.Object, ok = object.(client.Object); !ok {
 			return
 		}
 		ev.Old, _ = old.(client.Object)
-		s.emit(ev)
+		emit(ev)
 	}
 	return toolscache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { emit(obj, nil, false) },
+		AddFunc: func(obj any) { tell(obj, nil, false) },
 		UpdateFunc: func(old, obj any) {
 			// A resync of the informer says nothing new.
 			was, ok1 := old.(client.Object)
@@ -251,9 +246,9 @@ func (s *informerSet) handler() toolscache.ResourceEventHandler {
 			if ok1 && ok2 && was.GetResourceVersion() == is.GetResourceVersion() {
 				return
 			}
-			emit(obj, old, false)
+			tell(obj, old, false)
 		},
-		DeleteFunc: func(obj any) { emit(obj, nil, true) },
+		DeleteFunc: func(obj any) { tell(obj, nil, true) },
 	}
 }
 

@@ -17,18 +17,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// inputTTL is how long the content of an object is kept after it was last asked for.
-const inputTTL = 2 * time.Minute
+// inputTTL is how long the content of an object is kept after it was last asked for; spaceSweep later, at the latest, it
+// is gone.
+const inputTTL = 100 * time.Second
 
 var (
 	gvkSecret    = corev1.SchemeGroupVersion.WithKind("Secret")
 	gvkConfigMap = corev1.SchemeGroupVersion.WithKind("ConfigMap")
 )
-
-// inputKinds are the kinds whose metadata is watched on every cluster.
-func inputKinds() []*metav1.PartialObjectMetadata {
-	return []*metav1.PartialObjectMetadata{metadataOf(gvkSecret), metadataOf(gvkConfigMap)}
-}
 
 func metadataOf(gvk schema.GroupVersionKind) *metav1.PartialObjectMetadata {
 	m := &metav1.PartialObjectMetadata{}
@@ -39,10 +35,9 @@ func metadataOf(gvk schema.GroupVersionKind) *metav1.PartialObjectMetadata {
 // inputs reads what users own. It keeps an object's content only while the metadata watch shows the version that was
 // read, and only while somebody asks for it.
 type inputs struct {
-	guard   guard
-	meta    client.Reader // of metadata, from the cache
-	live    client.Reader // behind the guard
-	watched func(schema.GroupVersionKind) bool
+	guard  guard
+	live   client.Reader // behind the guard
+	spaces *spaces
 
 	mu   sync.Mutex // guards memo; never held across a read
 	memo map[inputKey]*memoized
@@ -60,8 +55,22 @@ type memoized struct {
 
 var _ Inputs = (*inputs)(nil)
 
-func newInputs(g guard, meta, live client.Reader, watched func(schema.GroupVersionKind) bool) *inputs {
-	return &inputs{guard: g, meta: meta, live: live, watched: watched, memo: map[inputKey]*memoized{}}
+func newInputs(g guard, live client.Reader, sp *spaces, emit func(Event)) *inputs {
+	in := &inputs{guard: g, live: live, spaces: sp, memo: map[inputKey]*memoized{}}
+	sp.dropped = in.dropNamespace
+	sp.emit = func(ev Event) {
+		in.changed(ev)
+		emit(ev)
+	}
+	return in
+}
+
+// run watches the namespaces in use until ctx ends, and returns when nothing of it runs any more.
+func (in *inputs) run(ctx context.Context) {
+	in.spaces.run(ctx, in.expire)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	clear(in.memo)
 }
 
 // Secret is part of Inputs.
@@ -85,16 +94,17 @@ func (in *inputs) ConfigMap(ctx context.Context, key types.NamespacedName) (*cor
 // read answers the memoized object, which the caller must not change, or reads it into fresh.
 func (in *inputs) read(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName, fresh client.Object) (client.Object, error) {
 	at := inputKey{gvk.Kind, key}
-	if in.watched(gvk) {
-		seen := metadataOf(gvk)
-		err := guarded(ctx, in.guard, "", func(ctx context.Context) error { return in.meta.Get(ctx, key, seen) })
-		switch {
-		case apierrors.IsNotFound(err):
-			in.drop(at)
-			return nil, apierrors.NewNotFound(schema.GroupResource{Resource: resourceOf(gvk)}, key.Name)
-		case err != nil:
-			return nil, fmt.Errorf("read metadata of %s %s: %w", gvk.Kind, key, err)
-		}
+	if _, done, err := in.guard.enter(ctx); err != nil {
+		return nil, fmt.Errorf("read %s %s: %w", gvk.Kind, key, err)
+	} else {
+		done()
+	}
+	seen, watched := in.spaces.get(kindKey{gvk, true}, key)
+	switch {
+	case watched && seen == nil:
+		in.drop(at)
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: resourceOf(gvk)}, key.Name)
+	case watched:
 		if obj := in.current(at, seen); obj != nil {
 			return obj, nil
 		}
@@ -106,12 +116,31 @@ func (in *inputs) read(ctx context.Context, gvk schema.GroupVersionKind, key typ
 		}
 		return nil, fmt.Errorf("read %s %s: %w", gvk.Kind, key, err)
 	}
-	if in.watched(gvk) {
-		in.mu.Lock()
-		in.memo[at] = &memoized{obj: fresh, used: time.Now()}
-		in.mu.Unlock()
+	if watched {
+		in.keep(at, fresh)
 	}
 	return fresh, nil
+}
+
+// keep holds on to what was read, unless its namespace went out of use meanwhile: then nothing would drop it.
+func (in *inputs) keep(at inputKey, obj client.Object) {
+	in.mu.Lock()
+	in.memo[at] = &memoized{obj: obj, used: time.Now()}
+	in.mu.Unlock()
+	if !in.spaces.isOpen(at.Namespace) {
+		in.drop(at)
+	}
+}
+
+// dropNamespace forgets everything of a namespace.
+func (in *inputs) dropNamespace(namespace string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for at := range in.memo {
+		if at.Namespace == namespace {
+			delete(in.memo, at)
+		}
+	}
 }
 
 func resourceOf(gvk schema.GroupVersionKind) string {
@@ -121,11 +150,11 @@ func resourceOf(gvk schema.GroupVersionKind) string {
 	return "configmaps"
 }
 
-func (in *inputs) current(at inputKey, seen *metav1.PartialObjectMetadata) client.Object {
+func (in *inputs) current(at inputKey, seen client.Object) client.Object {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	m, ok := in.memo[at]
-	if !ok || m.obj.GetUID() != seen.UID || m.obj.GetResourceVersion() != seen.ResourceVersion {
+	if !ok || m.obj.GetUID() != seen.GetUID() || m.obj.GetResourceVersion() != seen.GetResourceVersion() {
 		return nil
 	}
 	m.used = time.Now()

@@ -43,6 +43,15 @@ type state struct {
 type sighting struct {
 	version      string
 	capabilities v1alpha1.TargetClusterCapabilities
+	rights       *rights // nil if the cluster did not say
+}
+
+// seenNow is what is known of the cluster: what the connection knows, or what was known when it was lost.
+func (st *state) seenNow() *sighting {
+	if st.conn != nil {
+		return st.conn.sighting()
+	}
+	return st.seen
 }
 
 // member is one registered cluster. Its goroutine alone changes its state; the registration is handed to it.
@@ -75,7 +84,8 @@ type member struct {
 	lastProbe time.Time // when the last probe that counts began
 	lastTry   time.Time // when any probe began
 	connects  int
-	why       string // why the next connection is made
+	why       string         // why the next connection is made
+	held      map[string]int // objects in the caches, by kind
 }
 
 func newMember(r *Registry, name string, a *admitted, before <-chan struct{}) *member {
@@ -122,6 +132,7 @@ func (m *member) run(ctx context.Context) {
 		switch {
 		case a.refused != nil:
 			if st.conn != nil || st.phase != phaseConnecting {
+				m.counted(nil)
 				m.publish(state{phase: phaseConnecting, tried: true})
 				m.retire(st.conn, 0)
 			}
@@ -132,6 +143,13 @@ func (m *member) run(ctx context.Context) {
 			m.watch(ctx, st.conn)
 		}
 	}
+}
+
+// servesNamespace tells whether the custom resources of a namespace may use the cluster, by the registration of the moment.
+func (m *member) servesNamespace(namespace string) bool {
+	reg, opts := m.reg.Load().reg, &m.registry.opts
+	return reg != nil && reg.Covers(namespace) && reg.Allows(namespace, opts.RequireAllowedNamespaces) &&
+		(opts.Namespace == "" || opts.Namespace == namespace)
 }
 
 // young tells whether the grace that a first attempt to connect gets is not over yet.
@@ -162,6 +180,7 @@ func (m *member) connect(ctx context.Context, reg *Registration) {
 		kick:     func() { poke(m.wake) },
 		changed:  m.moved,
 		observed: func(verb, code string) { m.registry.metrics.request(m.name, verb, code) },
+		serves:   m.servesNamespace,
 	})
 	switch {
 	case err == nil:
@@ -188,6 +207,7 @@ func (m *member) connected(conn, old *connection) {
 	m.retry.reset()
 	m.failures, m.probes, m.stale = 0, 0, false
 	m.lastProbe = time.Now()
+	m.counted(conn.held())
 	m.publish(state{phase: phaseConnected, conn: conn, tried: true})
 	m.retire(old, m.registry.opts.CallTimeout)
 }
@@ -207,6 +227,7 @@ func (m *member) failed(err error, old *connection) {
 // lose publishes that the cluster does not serve and ends its connection. Its caches go with it: they would be stale when
 // it returns, and nothing would hurry their watches to resume.
 func (m *member) lose(next state, conn *connection) {
+	m.counted(nil)
 	m.why, m.stale = string(next.phase), false
 	m.publish(next)
 	m.retire(conn, 0)
@@ -232,6 +253,8 @@ func (m *member) watch(ctx context.Context, conn *connection) {
 	}
 	if token := a.reg.Token; token != *conn.rt.token.Load() {
 		conn.rt.token.Store(&token)
+		// It may be another account's: the probe that follows asks what that may do.
+		conn.wantDiscovery.Store(true)
 	}
 	scheduled := !time.Now().Before(due)
 	if soonest := m.lastTry.Add(t.ProbeInterval / 10); !scheduled && time.Now().Before(soonest) {
@@ -261,6 +284,8 @@ func (m *member) probe(ctx context.Context, conn *connection, scheduled bool) {
 	}
 	m.registry.metrics.probed(m.name, time.Since(began))
 	switch {
+	case conn.rt.intake.flooded.Load():
+		m.flooded(ctx, conn)
 	case err == nil:
 		m.failures = 0
 		m.serves(conn)
@@ -269,10 +294,29 @@ func (m *member) probe(ctx context.Context, conn *connection, scheduled bool) {
 		m.lose(state{phase: phaseUnauthorized, cause: describe(err), tried: true}, conn)
 	case scheduled:
 		m.failures++
-		conn.noteLoss(err, errors.Is(err, errDeadline))
+		l := conn.noteLoss(err, errors.Is(err, errDeadline))
 		if m.failures >= m.registry.opts.ProbeFailures {
-			m.lose(state{phase: phaseUnreachable, cause: describe(err), tried: true}, conn)
+			// Custom resources show since when calls fail: giving the connection up is not another time.
+			m.lose(state{phase: phaseUnreachable, since: l.since, cause: describe(err), tried: true}, conn)
 		}
+	}
+}
+
+// counted keeps how many objects of the cluster are held.
+func (m *member) counted(held map[string]int) {
+	m.registry.metrics.setCached(m.name, held, m.held)
+	m.held = held
+}
+
+// flooded gives up a connection whose watches brought too much. The caches go with it, and the next attempt waits: each
+// takes in as much again.
+func (m *member) flooded(ctx context.Context, conn *connection) {
+	m.lose(state{phase: phaseUnreachable, cause: errTooMuch.Error(), tried: true}, conn)
+	timer := time.NewTimer(m.registry.opts.RetryMax)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
 	}
 }
 
@@ -282,16 +326,16 @@ func (m *member) serves(conn *connection) {
 		m.moved()
 	}
 	m.probes++
-	broken := conn.informers.health.broken()
+	m.counted(conn.held())
+	broken := conn.broken()
 	if broken || conn.wantDiscovery.Swap(false) || m.probes%m.registry.opts.DiscoverEvery == 0 {
 		if err := conn.rediscover(); err != nil {
 			m.registry.log(m.name).Error(err, "Looking up what the cluster serves failed")
 		}
-		conn.inputs.expire(time.Now())
 	}
 	// A watch that cannot resume although the cluster answers waits in its reflector's back-off, for half a minute if it
 	// comes to that. New caches are there at once.
-	if broken && conn.informers.health.broken() && time.Now().After(m.rebuildAt) {
+	if broken && conn.broken() && time.Now().After(m.rebuildAt) {
 		m.stale, m.why = true, "CachesStale"
 	} else if !broken {
 		m.rebuild.reset()
@@ -299,12 +343,17 @@ func (m *member) serves(conn *connection) {
 	m.registry.mirror.enqueue(m.name)
 }
 
+// lostFor tells whether since is when the cluster was lost.
+func (st *state) lostFor() bool { return st.conn == nil && st.phase != phaseConnecting }
+
 // publish makes the next state visible and tells everybody whom it concerns.
 func (m *member) publish(next state) {
 	old := m.st.Load()
-	next.since = time.Now()
-	if next.phase == old.phase && old.tried == next.tried {
-		next.since = old.since
+	switch {
+	case old.tried && old.lostFor() && next.lostFor():
+		next.since = old.since // one outage, whatever it is found to be
+	case next.since.IsZero():
+		next.since = time.Now()
 	}
 	if next.seen = old.seen; next.conn != nil {
 		next.seen = next.conn.sighting()

@@ -37,6 +37,13 @@ func connecting(cluster string, cause UnavailableCause, what string, err error) 
 	}
 }
 
+func unreadRegistrations(cluster string, cause UnavailableCause) error {
+	return &UnavailableError{
+		Cluster: cluster, Cause: cause,
+		Message: fmt.Sprintf("target cluster %q is connecting: the registrations are being read; if that lasts, the operator's log says why they cannot be", cluster),
+	}
+}
+
 func unavailable(cluster string, cause UnavailableCause, l *loss, err error) error {
 	next := "look at its API server and at the network between; it is tried again by itself"
 	if cause == CauseUnauthorized {

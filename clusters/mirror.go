@@ -186,13 +186,12 @@ func (m *mirror) fill(ctx context.Context, known *member, a *admitted, tc *v1alp
 		status.Namespaces = slices.Clone(a.reg.Namespaces)
 		status.AllowedNamespaces = slices.Clone(a.reg.AllowedNamespaces)
 	}
-	seen := st.seen
-	if st.conn != nil {
-		seen = st.conn.sighting()
-	}
-	if seen != nil {
+	if seen := st.seenNow(); seen != nil {
 		status.KubernetesVersion = seen.version
 		status.Capabilities = &seen.capabilities
+		if seen.rights != nil {
+			status.MissingPermissions = slices.Clone(seen.rights.missing)
+		}
 	}
 	if count := m.registry.opts.CountOwners; count != nil {
 		n, err := count(ctx, known.name)

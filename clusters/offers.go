@@ -6,6 +6,8 @@ package clusters
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -48,6 +50,21 @@ func (r *Registry) complete(from v1alpha1.TargetClusterSource) {
 	}
 	r.mu.Unlock()
 	for name := range waiters {
+		r.bus.changedCluster(name)
+	}
+}
+
+// graceOver has those who wait for the registrations told that they are not read yet: what does not come in the time that
+// a start takes may not come at all, and is not to be kept quiet about.
+func (r *Registry) graceOver() {
+	r.mu.RLock()
+	missing := slices.Sorted(maps.Keys(r.missing))
+	waiters := sets.List(r.waiters)
+	r.mu.RUnlock()
+	if len(missing) > 0 {
+		r.opts.Logger.Info("Registrations are not read yet; no cluster is called unregistered meanwhile", "sources", missing)
+	}
+	for _, name := range waiters {
 		r.bus.changedCluster(name)
 	}
 }
@@ -156,12 +173,16 @@ func (r *Registry) remove(name string) {
 		<-m.done
 		// Its goroutine has ended: nothing makes the series anew, unless the name was registered again.
 		r.mu.Lock()
-		defer r.mu.Unlock()
 		if r.ended[name] == m.done {
 			delete(r.ended, name)
 		}
-		if _, again := r.members[name]; !again {
+		_, again := r.members[name]
+		if !again {
 			r.metrics.forget(name)
+		}
+		r.mu.Unlock()
+		if !again && r.opts.Forgotten != nil {
+			r.opts.Forgotten(name)
 		}
 	})
 	m.moved()

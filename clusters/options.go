@@ -62,6 +62,9 @@ type Timing struct {
 	DiscoverEvery int
 	// CallTimeout bounds every call but watches. Default 10s.
 	CallTimeout time.Duration
+	// Patience is how long several calls to a cluster wait side by side while nothing comes from it; then the oldest alone
+	// waits on. Default 2s.
+	Patience time.Duration
 	// WatchTimeout bounds the establishment of a watch. Default 60s.
 	WatchTimeout time.Duration
 	// SyncTimeout bounds the first synchronisation of the caches of a connection. Default 60s.
@@ -88,14 +91,25 @@ type Options struct {
 	Timing
 	// Children are the kinds that are cached on every cluster, restricted to ChildSelector.
 	Children []ChildKind
-	// References are kinds that others own and whose status the operator looks at: see Reference. They are cached whole,
-	// but for the status without content. A kind that is not served or may not be watched is left out, as with children.
+	// References are kinds that others own and whose status the operator looks at: see Reference. They are watched in the
+	// namespaces in use, those without a namespace everywhere, and but for the status without content. A kind that is not
+	// served or may not be watched is left out, as with children.
 	References []schema.GroupVersionKind
+	// NamespacesInUse lists the namespaces with custom resources whose children live on a cluster; the name is empty for
+	// the hub. What users own is watched in these and nowhere else. It is called often and has to answer from a cache;
+	// Registry.Recount tells of changes. Without it a namespace is watched from the first read in it on.
+	NamespacesInUse func(ctx context.Context, cluster string) ([]string, error)
+	// Namespace is the only namespace that is looked at, on the hub and on every target; empty means all.
+	Namespace string
+	// Permissions are what the account of a registration needs. What it lacks of them stands in the TargetCluster.
+	Permissions []Permission
 	// ChildSelector selects what is ours. Required.
 	ChildSelector labels.Selector
 	// CountOwners says how many custom resources name a cluster. It is called often and has to answer from a cache.
 	// Without it TargetClusters show 0.
 	CountOwners func(ctx context.Context, cluster string) (int, error)
+	// Forgotten is told the name of a cluster that was deregistered, when everything of it has ended.
+	Forgotten func(cluster string)
 	// Recorder records events on registrations. Default: the hub's recorder.
 	Recorder events.EventRecorder
 	// Metrics is where the metrics are registered. Default: nowhere.
@@ -125,6 +139,7 @@ func (t Timing) withDefaults() Timing {
 	orDefault(&t.ProbeFailures, 5)
 	orDefault(&t.DiscoverEvery, 6)
 	orDefault(&t.CallTimeout, 10*time.Second)
+	orDefault(&t.Patience, 2*time.Second)
 	orDefault(&t.WatchTimeout, 60*time.Second)
 	orDefault(&t.SyncTimeout, 60*time.Second)
 	orDefault(&t.RetryMin, 500*time.Millisecond)

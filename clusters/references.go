@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,7 +22,13 @@ func (s *informerSet) refer(kinds []schema.GroupVersionKind) {
 		key := kindKey{gvk, false}
 		s.wanted[key] = referenceOf(gvk)
 		s.left[key] = errNotSynced
+		s.references.Insert(gvk)
 	}
+}
+
+// perNamespace tells whether the kind is left to the watches of the namespaces in use.
+func (s *informerSet) perNamespace(key kindKey, now *served) bool {
+	return !key.metadata && s.references.Has(key.gvk) && now.kinds[key.gvk]
 }
 
 func referenceOf(gvk schema.GroupVersionKind) *unstructured.Unstructured {
@@ -29,10 +37,23 @@ func referenceOf(gvk schema.GroupVersionKind) *unstructured.Unstructured {
 	return u
 }
 
-// Reference reads an object that is named but not owned. It comes from the cache where Options.References lists its kind,
-// with its name, identity and status alone, and live where the kind is not cached. A missing object is an apierrors
+// Reference reads an object that is named but not owned. It comes from memory where Options.References lists its kind,
+// with its name, identity and status alone, and live where the kind is not watched. A missing object is an apierrors
 // NotFound, one that may not be read a Forbidden.
 func Reference(ctx context.Context, t Target, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error) {
+	u, err := reference(ctx, t, gvk, key)
+	if err != nil {
+		return nil, fmt.Errorf("get %s %s on %s: %w", gvk.Kind, keyString(key), t, err)
+	}
+	return u, nil
+}
+
+func reference(ctx context.Context, t Target, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error) {
+	if in, ok := t.Inputs().(*inputs); ok && key.Namespace != "" {
+		if u, watched, err := in.reference(ctx, gvk, key); watched || err != nil {
+			return u, err
+		}
+	}
 	u := referenceOf(gvk)
 	err := t.Client().Get(ctx, key, u)
 	var uncached *cache.ErrResourceNotCached
@@ -40,10 +61,26 @@ func Reference(ctx context.Context, t Target, gvk schema.GroupVersionKind, key t
 		u = referenceOf(gvk)
 		err = t.APIReader().Get(ctx, key, u)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("get %s %s on %s: %w", gvk.Kind, keyString(key), t, err)
+	return u, err
+}
+
+// reference answers what the watch of the object's namespace shows, and whether there is one. A kind that is not listed as
+// a reference has none.
+func (in *inputs) reference(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, bool, error) {
+	if _, done, err := in.guard.enter(ctx); err != nil {
+		return nil, false, err
+	} else {
+		done()
 	}
-	return u, nil
+	obj, watched := in.spaces.get(kindKey{gvk, false}, key)
+	if !watched {
+		return nil, false, nil
+	}
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return nil, true, apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: strings.ToLower(gvk.Kind)}, key.Name)
+	}
+	return u.DeepCopy(), true, nil
 }
 
 func keyString(key types.NamespacedName) string {

@@ -52,6 +52,18 @@ func (r *Registration) Covers(namespace string) bool {
 	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
 }
 
+// limitedTo are the namespaces that an operator which looks at one namespace alone, if any, looks at here. Limited to none
+// it has nothing to do here; not limited it looks at all.
+func (r *Registration) limitedTo(only string) (namespaces []string, limited bool) {
+	switch {
+	case only == "":
+		return r.Namespaces, len(r.Namespaces) > 0
+	case r.Covers(only):
+		return []string{only}, true
+	}
+	return nil, true
+}
+
 // Host is the server's scheme, host and port: what may be shown.
 func (r *Registration) Host() string {
 	return r.Server.Scheme + "://" + r.Server.Host

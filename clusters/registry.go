@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -33,6 +34,7 @@ type Registry struct {
 	mu      sync.RWMutex // guards the fields below; never held across a call
 	hub     *hub
 	life    context.Context // of members; nil before Start and after its end
+	grace   time.Time       // until when unread registrations are passed over in silence; zero before Start
 	offers  map[string]map[v1alpha1.TargetClusterSource]offer
 	members map[string]*member
 	ended   map[string]<-chan struct{}            // of members that were removed and may still be closing
@@ -118,13 +120,18 @@ func (r *Registry) Start(ctx context.Context, _ multicluster.Aware) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r.mu.Lock()
-	r.life = ctx
+	r.life, r.grace = ctx, time.Now().Add(r.opts.ConnectGrace)
 	r.mu.Unlock()
 
 	var own sync.WaitGroup
 	own.Go(func() { r.bus.run(ctx) })
 	own.Go(func() { h.run(ctx, r.opts, func() { r.bus.changedCluster("") }) })
 	if r.opts.ClustersNamespace != "" {
+		own.Go(func() {
+			if wait(ctx, r.opts.ConnectGrace, nil) {
+				r.graceOver()
+			}
+		})
 		own.Go(func() { r.keep(ctx, "mirror", r.mirror.run) })
 		for _, src := range r.sources(h) {
 			own.Go(func() {
@@ -200,9 +207,21 @@ func (r *Registry) IndexField(ctx context.Context, obj client.Object, field stri
 	return h.cluster.GetFieldIndexer().IndexField(ctx, obj, field, extract)
 }
 
-// Recount tells that how many custom resources name the cluster may have changed.
+// Recount tells that the custom resources whose children live on the cluster may be others than before, or in other
+// namespaces. The name is empty for the hub. It does not block.
 func (r *Registry) Recount(cluster string) {
+	if cluster == "" {
+		if h := r.theHub(); h != nil {
+			h.inputs.spaces.recount()
+		}
+		return
+	}
 	r.mirror.enqueue(cluster)
+	if m := r.member(cluster); m != nil {
+		if conn := m.st.Load().conn; conn != nil {
+			conn.inputs.spaces.recount()
+		}
+	}
 }
 
 func (r *Registry) member(name string) *member {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
 )
@@ -32,8 +33,7 @@ func (r *Registry) resolve(ref *v1alpha1.TargetClusterRefSpec, hubNamespace stri
 	if m == nil {
 		if unread {
 			// Taking an unread registration for an absent one would have children abandoned.
-			r.waitsFor(name)
-			return nil, connecting(name, CauseStarting, "the registrations are being read", nil)
+			return nil, unreadRegistrations(name, r.waitsFor(name))
 		}
 		return nil, notRegistered(name, r.opts.ClustersNamespace)
 	}
@@ -62,6 +62,9 @@ func (r *Registry) resolve(ref *v1alpha1.TargetClusterRefSpec, hubNamespace stri
 	if l := st.conn.lost.Load(); l != nil && l.silent {
 		return nil, unavailable(name, CauseUnreachable, l, errDeadline)
 	}
+	if st.conn.silence.now() {
+		return nil, st.conn.silent(errSilent)
+	}
 	return st.conn, nil
 }
 
@@ -78,16 +81,21 @@ func (r *Registry) names() []string {
 	return slices.Sorted(maps.Keys(r.members))
 }
 
-// waitsFor notes that somebody was told to wait until the registrations are read. Should the name turn out to be
-// unregistered, no member will ever tell them.
-func (r *Registry) waitsFor(name string) {
+// waitsFor notes that somebody was told to wait until the registrations are read: should the name turn out to be
+// unregistered, no member will ever tell them. The answer is CauseStarting until the grace of the start is over, and then
+// CauseConnecting, which is told once more.
+func (r *Registry) waitsFor(name string) UnavailableCause {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.missing) > 0 {
 		r.waiters.Insert(name)
-		return
+	} else {
+		r.bus.changedCluster(name) // they were read a moment ago
 	}
-	r.bus.changedCluster(name) // they were read a moment ago
+	if r.grace.IsZero() || time.Now().Before(r.grace) {
+		return CauseStarting
+	}
+	return CauseConnecting
 }
 
 func (r *Registry) resolveHub() (Target, error) {

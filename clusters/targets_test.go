@@ -136,13 +136,17 @@ func TestACacheHoldsOnlyWhatIsOurs(t *testing.T) {
 	if err := target.Client().Get(t.Context(), client.ObjectKeyFromObject(foreign), got); !apierrors.IsNotFound(err) {
 		t.Errorf("a foreign object is cached: %v", err)
 	}
-	seen := metadataOf(gvkConfigMap)
 	conn, _ := target.(*connection)
-	if err := conn.cluster.GetCache().Get(t.Context(), client.ObjectKeyFromObject(foreign), seen); err != nil {
-		t.Fatal(err)
-	}
-	if len(seen.Labels)+len(seen.Annotations)+len(seen.ManagedFields) != 0 || seen.ResourceVersion == "" {
-		t.Errorf("of a foreign object is kept %+v", seen.ObjectMeta)
+	var seen client.Object
+	eventually(t, 10*time.Second, func(ctx context.Context) error {
+		var watched bool
+		if seen, watched = conn.inputs.spaces.get(kindKey{gvkConfigMap, true}, client.ObjectKeyFromObject(foreign)); !watched {
+			return errNotYet
+		}
+		return nil
+	})
+	if seen == nil || len(seen.GetLabels())+len(seen.GetAnnotations())+len(seen.GetManagedFields()) != 0 || seen.GetResourceVersion() == "" {
+		t.Errorf("of a foreign object is kept %+v", seen)
 	}
 	if err := target.Client().Get(t.Context(), client.ObjectKeyFromObject(mine), &corev1.Pod{}); err == nil {
 		t.Error("a read of a kind that nobody watches started an informer")
@@ -245,7 +249,7 @@ func (f *fleet) reads(t *testing.T, from Target, key types.NamespacedName, want 
 }
 
 func TestContentThatNobodyAsksForIsForgotten(t *testing.T) {
-	in := newInputs(hubGuard{time.Second}, nil, nil, nil)
+	in := &inputs{memo: map[inputKey]*memoized{}}
 	now := time.Now()
 	at := inputKey{"Secret", types.NamespacedName{Name: "a"}}
 	in.memo[at] = &memoized{obj: &corev1.Secret{}, used: now}
@@ -351,6 +355,9 @@ func TestTheHubIsATargetLikeAnyOther(t *testing.T) {
 	ns := newNamespace(t, hubAdmin)
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "local", Labels: ours}}
 	if err := target.Client().Create(t.Context(), cm); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := target.Inputs().ConfigMap(t.Context(), client.ObjectKeyFromObject(cm)); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, 10*time.Second, func(ctx context.Context) error {

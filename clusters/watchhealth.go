@@ -36,8 +36,9 @@ type watchHealth struct {
 }
 
 type informerHealth struct {
-	key kindKey
-	err error
+	key   kindKey
+	err   error
+	store toolscache.Store
 }
 
 func newWatchHealth(scheme *runtime.Scheme) *watchHealth {
@@ -95,6 +96,28 @@ func (h *watchHealth) broken() bool {
 	return false
 }
 
+// held counts the objects that are held, by kind; of a kind that is watched as metadata, under the kind's name with
+// "Metadata" behind it.
+func (h *watchHealth) held() map[string]int {
+	h.mu.Lock()
+	stores := map[string][]toolscache.Store{}
+	for i := range h.informers {
+		kind := i.key.gvk.Kind
+		if i.key.metadata {
+			kind += "Metadata"
+		}
+		stores[kind] = append(stores[kind], i.store)
+	}
+	h.mu.Unlock()
+	out := map[string]int{}
+	for kind, of := range stores {
+		for _, store := range of {
+			out[kind] += len(store.ListKeys())
+		}
+	}
+	return out
+}
+
 func (h *watchHealth) forget(obj runtime.Object) {
 	key := h.keyOf(obj)
 	h.mu.Lock()
@@ -108,11 +131,8 @@ func (h *watchHealth) forget(obj runtime.Object) {
 
 // newInformer is a cache's NewInformer: it observes the informer's calls and drains the watches it stops.
 func (h *watchHealth) newInformer(lw toolscache.ListerWatcher, obj runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+	i := &informerHealth{key: h.keyOf(obj)}
 	if calls, ok := lw.(*toolscache.ListWatch); ok {
-		i := &informerHealth{key: h.keyOf(obj)}
-		h.mu.Lock()
-		h.informers[i] = struct{}{}
-		h.mu.Unlock()
 		list, open := calls.ListWithContextFunc, calls.WatchFuncWithContext
 		calls.ListWithContextFunc = func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			out, err := list(ctx, opts)
@@ -132,19 +152,31 @@ func (h *watchHealth) newInformer(lw toolscache.ListerWatcher, obj runtime.Objec
 			return &drainedWatch{Interface: w, running: &h.running}, nil
 		}
 	}
-	return &countedInformer{toolscache.NewSharedIndexInformer(lw, obj, resync, indexers), &h.running}
+	informer := toolscache.NewSharedIndexInformer(lw, obj, resync, indexers)
+	i.store = informer.GetStore()
+	h.mu.Lock()
+	h.informers[i] = struct{}{}
+	h.mu.Unlock()
+	return &countedInformer{informer, h, i}
 }
 
 // countedInformer is counted while it runs: a cache of several namespaces does not wait for its informers when it ends.
 type countedInformer struct {
 	toolscache.SharedIndexInformer
-	running *tally
+	health *watchHealth
+	self   *informerHealth
 }
 
 // RunWithContext is part of cache.SharedIndexInformer.
 func (i *countedInformer) RunWithContext(ctx context.Context) {
-	i.running.add(1)
-	defer i.running.add(-1)
+	h := i.health
+	h.running.add(1)
+	defer h.running.add(-1)
+	defer func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.informers, i.self)
+	}()
 	i.SharedIndexInformer.RunWithContext(ctx)
 }
 

@@ -16,56 +16,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
-
-	"c5c3.io/cinder-operator/controllers/cinder"
-	"c5c3.io/cinder-operator/projection"
 )
-
-// childVerbs are what the operator does with every kind of child: it reads them
-// from a watch and live, applies them (patch, and create for what does not exist
-// yet) and deletes them.
-var childVerbs = []string{"create", "delete", "get", "list", "patch", "watch"}
-
-// otherRules are what it does on a cluster of children beside that, each line
-// with the code that does it.
-var otherRules = []string{
-	"list apps/replicasets",                            // projection: what a ReplicaSet with pods names is not pruned
-	"list /pods",                                       // controllers/cinder: the exit code of the upgrade check
-	"get /services/proxy",                              // controllers/cinder: the health probe of a remote API
-	"get /namespaces [kube-system]",                    // clusters: the identity of the cluster
-	"get discovery.k8s.io/endpointslices [kubernetes]", // clusters: the API servers' addresses, for network policies
-}
-
-// referenceVerbs are what it does with the kinds that a Cinder names: it follows
-// them by a watch, and reads them live where there is none.
-var referenceVerbs = []string{"get", "list", "watch"}
 
 func TestTheRulesOnAClusterOfChildrenAreWhatTheCodeUses(t *testing.T) {
 	scheme, err := newScheme()
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := slices.Clone(otherRules)
-	for _, kind := range projection.Kinds() {
-		gvk, err := apiutil.GVKForObject(kind.Object, scheme)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resource, _ := meta.UnsafeGuessKindToResource(gvk)
-		for _, verb := range childVerbs {
-			want = append(want, verb+" "+resource.Group+"/"+resource.Resource)
-		}
+	used, err := permissions(scheme, "")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, gvk := range cinder.References("") {
-		resource, _ := meta.UnsafeGuessKindToResource(gvk)
-		for _, verb := range referenceVerbs {
-			want = append(want, verb+" "+resource.Group+"/"+resource.Resource)
+	var want []string
+	for _, p := range used {
+		names := ""
+		if p.Name != "" {
+			names = " [" + p.Name + "]"
 		}
+		want = append(want, p.Verb+" "+p.Group+"/"+p.Resource+names)
 	}
 	var got []string
 	for _, role := range readRoles(t, "20-roles.yaml") {

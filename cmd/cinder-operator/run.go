@@ -60,7 +60,12 @@ func run(ctx context.Context, o options, log logr.Logger) error {
 
 	// The cache of Cinders exists once the manager does, and the registry, which
 	// counts them, before it.
-	owners := &ownerCounter{}
+	owners := &owners{}
+	needs, err := permissions(scheme, o.Namespace)
+	if err != nil {
+		return err
+	}
+	projector := projection.New(projection.Options{Scheme: scheme, HubUID: hubID, Metrics: crmetrics.Registry})
 	registry, err := clusters.New(clusters.Options{
 		Scheme:                   scheme,
 		ClustersNamespace:        o.ClustersNamespace,
@@ -77,8 +82,13 @@ func run(ctx context.Context, o options, log logr.Logger) error {
 		References:    cinder.References(o.Namespace),
 		ChildSelector: projection.Selector(hubID),
 		CountOwners:   owners.count,
-		Metrics:       crmetrics.Registry,
-		Logger:        log.WithName("clusters"),
+
+		NamespacesInUse: owners.namespaces,
+		Namespace:       o.Namespace,
+		Permissions:     needs,
+		Forgotten:       projector.ForgetCluster,
+		Metrics:         crmetrics.Registry,
+		Logger:          log.WithName("clusters"),
 	})
 	if err != nil {
 		return fmt.Errorf("set up the registry of target clusters: %w", err)
@@ -88,12 +98,11 @@ func run(ctx context.Context, o options, log logr.Logger) error {
 		return fmt.Errorf("set up the manager: %w", err)
 	}
 	local := mgr.GetLocalManager()
-	owners.reader = local.GetClient()
+	owners.cache = local.GetCache()
 	if err := registry.SetHub(local); err != nil {
 		return fmt.Errorf("set up the hub: %w", err)
 	}
 
-	projector := projection.New(projection.Options{Scheme: scheme, HubUID: hubID, Metrics: crmetrics.Registry})
 	if err := cinder.SetupWithManager(mgr, cinder.Deps{
 		Registry:               registry,
 		Projector:              projector,
@@ -117,6 +126,9 @@ func run(ctx context.Context, o options, log logr.Logger) error {
 		Namespace:               o.Namespace,
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 	}); err != nil {
+		return err
+	}
+	if err := owners.follow(ctx, registry.Recount); err != nil {
 		return err
 	}
 	if err := addHealth(local); err != nil {
