@@ -87,26 +87,27 @@ func (s *Scope) wrap(verb string, ref Ref, err error) error {
 // namespaceError turns the refusals of a namespace that is absent or on its way
 // out into the error of a target that cannot serve.
 func (s *Scope) namespaceError(err error) error {
-	what := ""
+	subject := s.target.String()
+	if !s.target.IsHub() {
+		subject = "target cluster " + subject
+	}
+	message := ""
 	switch {
 	case isNamespaceAbsent(err):
 		if unavailable, ok := clusters.AsUnavailable(err); ok {
 			return unavailable // the connection said it already
 		}
-		what = fmt.Sprintf("has no namespace %q: create it there", s.owner.Namespace)
+		// The hub's says nothing; the words are those of a connection.
+		message = fmt.Sprintf("namespace %q does not exist on %s: create it there", s.owner.Namespace, subject)
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		what = fmt.Sprintf("is deleting the namespace %q: create it anew once it is gone", s.owner.Namespace)
+		message = fmt.Sprintf("%s is deleting the namespace %q: create it anew once it is gone", subject, s.owner.Namespace)
 	default:
 		return err
-	}
-	subject := s.target.String()
-	if !s.target.IsHub() {
-		subject = "target cluster " + subject
 	}
 	return &clusters.UnavailableError{
 		Cluster: s.target.Name(),
 		Cause:   clusters.CauseNamespaceAbsent,
-		Message: subject + " " + what,
+		Message: message,
 		Err:     err,
 	}
 }

@@ -31,7 +31,7 @@ func TestANamespaceAbsentOnTheTargetIsUnavailableAndNamed(t *testing.T) {
 		if !ok || unavailable.Cause != clusters.CauseNamespaceAbsent || unavailable.Cluster != edge {
 			t.Fatalf("%s: got %v", s.kind, err)
 		}
-		want := fmt.Sprintf(`target cluster "edge-1" has no namespace %q: create it there`, owner.Namespace)
+		want := fmt.Sprintf(`namespace %q does not exist on target cluster "edge-1": create it there`, owner.Namespace)
 		if unavailable.Message != want {
 			t.Errorf("%s: message %q, want %q", s.kind, unavailable.Message, want)
 		}
