@@ -49,14 +49,21 @@ func childNames(cr *v1alpha1.Cinder, backupTargets []string) []string {
 		}
 	}
 	spec, managed := &cr.Spec, cr.Spec.Database.ClusterRef != nil
-	add("Deployment", cr.Name, true)
-	add("Deployment", render.SchedulerName(cr.Name), true)
+	workload := func(component v1alpha1.Component, name string) {
+		add("Deployment", name, true)
+		d := spec.DeploymentSpecOf(component)
+		add(projection.VerticalPodAutoscaler.Kind, name, d != nil && d.VerticalAutoscaling != nil)
+	}
+	workload(v1alpha1.ComponentAPI, cr.Name)
+	workload(v1alpha1.ComponentScheduler, render.SchedulerName(cr.Name))
 	for _, v := range cr.Status.VolumeServices {
-		add("Deployment", render.VolumeName(cr.Name, v.Backend), true)
+		workload(v1alpha1.ComponentVolume, render.VolumeName(cr.Name, v.Backend))
 	}
 	backup := meta.FindStatusCondition(cr.Status.Conditions, v1alpha1.ConditionBackupServiceReady)
 	withBackup := backup != nil && backup.Reason != v1alpha1.ReasonBackupNotConfigured
-	add("Deployment", render.BackupName(cr.Name), withBackup)
+	if withBackup {
+		workload(v1alpha1.ComponentBackup, render.BackupName(cr.Name))
+	}
 	for _, gvk := range []string{projection.MariaDBDatabase.Kind, projection.MariaDBUser.Kind, projection.MariaDBGrant.Kind} {
 		add(gvk, cr.Name, managed)
 	}

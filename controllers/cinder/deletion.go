@@ -58,8 +58,13 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, p *Pass, resolveErr er
 
 // letGo releases the Cinder and tells how it ended.
 func (r *Reconciler) letGo(ctx context.Context, p *Pass, v verdict) (bool, ctrl.Result, error) {
-	if err := r.release(ctx, p.Cinder); err != nil {
+	held, err := r.release(ctx, p.Cinder)
+	switch {
+	case err != nil:
 		return false, ctrl.Result{}, err
+	case !held:
+		// A pass over a copy from before the last one, which said everything.
+		return true, ctrl.Result{}, nil
 	}
 	if v.left != "" {
 		record(r.Recorder, p.Cinder, corev1.EventTypeWarning, EventRemoteChildrenAbandoned, r.abandoned(ctx, p.Cinder, v.left))
@@ -108,19 +113,20 @@ func databaseFinalizedNote(cr *v1alpha1.Cinder) string {
 	return "the finalizer is released; no MariaDB resource of this Cinder remains"
 }
 
-// release removes our finalizers and everything remembered of the Cinder.
-func (r *Reconciler) release(ctx context.Context, cr *v1alpha1.Cinder) error {
-	err := r.patchMeta(ctx, cr, "finalizers", func(obj client.Object) {
+// release removes our finalizers and everything remembered of the Cinder. It
+// tells whether they held it: a Cinder that is gone was released before.
+func (r *Reconciler) release(ctx context.Context, cr *v1alpha1.Cinder) (held bool, err error) {
+	err = r.patchMeta(ctx, cr, "finalizers", func(obj client.Object) {
 		for _, f := range heldBy(cr) {
 			controllerutil.RemoveFinalizer(obj, f)
 		}
 	})
 	if err != nil && !apierrors.IsNotFound(err) {
-		return err
+		return false, err
 	}
 	r.Projector.Forget(cr.UID)
 	r.forget(client.ObjectKeyFromObject(cr))
-	return nil
+	return err == nil, nil
 }
 
 // forget drops the metrics and the cached probe of a Cinder that is gone.

@@ -90,7 +90,7 @@ func TestWhatStaysBehindIsNamedAsFarAsSpecAndStatusKnowIt(t *testing.T) {
 	t.Parallel()
 	cr := &v1alpha1.Cinder{ObjectMeta: metav1.ObjectMeta{Name: "block", Namespace: "openstack"}}
 	plain := strings.Join(childNames(cr, []string{"nfs-b"}), ", ")
-	for _, absent := range []string{"volume", "backup", "HTTPRoute", "HorizontalPodAutoscaler", "NetworkPolicy", "Database", "service-user"} {
+	for _, absent := range []string{"volume", "backup", "HTTPRoute", "PodAutoscaler", "NetworkPolicy", "Database", "service-user"} {
 		if strings.Contains(plain, absent) {
 			t.Errorf("%s is named, which this Cinder never had: %s", absent, plain)
 		}
@@ -98,11 +98,12 @@ func TestWhatStaysBehindIsNamedAsFarAsSpecAndStatusKnowIt(t *testing.T) {
 	cr.Spec.Database.ClusterRef = &v1alpha1.ClusterRefSpec{Name: "mariadb"}
 	cr.Spec.ServiceUser = &v1alpha1.ServiceUserSpec{}
 	cr.Spec.Autoscaling, cr.Spec.Gateway, cr.Spec.NetworkPolicy = &v1alpha1.AutoscalingSpec{}, &v1alpha1.GatewaySpec{}, &v1alpha1.NetworkPolicySpec{}
+	cr.Spec.Scheduler = &v1alpha1.SchedulerSpec{Deployment: &v1alpha1.DeploymentSpec{VerticalAutoscaling: &v1alpha1.VerticalAutoscalingSpec{}}}
 	cr.Status.VolumeServices = []v1alpha1.VolumeServiceStatus{{Backend: "nfs"}}
 	cr.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionBackupServiceReady, Reason: v1alpha1.ReasonBackupServiceReady}}
 	full := strings.Join(childNames(cr, []string{"nfs-b"}), ", ")
 	for _, present := range []string{
-		"Deployment block-volume-nfs", "Deployment block-backup", "HTTPRoute block", "HorizontalPodAutoscaler block", "NetworkPolicy block",
+		"Deployment block-volume-nfs", "Deployment block-backup", "VerticalPodAutoscaler block-scheduler", "HTTPRoute block", "HorizontalPodAutoscaler block", "NetworkPolicy block",
 		"Database block", "User block", "Grant block", "Secret block-service-user", "Secret block-backend-nfs", "Secret block-backup-nfs-b", "CronJob block-db-purge",
 	} {
 		if !strings.Contains(full, present) {
