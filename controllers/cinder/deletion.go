@@ -66,6 +66,8 @@ func (r *Reconciler) letGo(ctx context.Context, p *Pass, v verdict) (bool, ctrl.
 		// A pass over a copy from before the last one, which said everything.
 		return true, ctrl.Result{}, nil
 	}
+	// No status is stored anymore that they could wait for.
+	p.events.flush(r.Recorder, p.Cinder)
 	if v.left != "" {
 		record(r.Recorder, p.Cinder, corev1.EventTypeWarning, EventRemoteChildrenAbandoned, r.abandoned(ctx, p.Cinder, v.left))
 		return true, ctrl.Result{}, nil

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -176,7 +175,7 @@ func (r *Reconciler) finalizeDatabase(ctx context.Context, p *Pass) (waiting boo
 	}
 	message := fmt.Sprintf("deletion waits until the MariaDB Grant, User and Database %s/%s are gone from %s", p.Cinder.Namespace, p.Cinder.Name, p.Target)
 	if was := meta.FindStatusCondition(p.stored, v1alpha1.ConditionDatabaseReady); there && (was == nil || was.Message != message) {
-		r.tellNow(p, corev1.EventTypeNormal, EventFinalizingDatabase, "deleting the MariaDB Grant, User and Database %s", p.Cinder.Name)
+		p.normal(EventFinalizingDatabase, "deleting the MariaDB Grant, User and Database "+p.Cinder.Name)
 	}
 	for _, gvk := range sqlKinds {
 		gone, err := scope.Delete(ctx, sqlObject(p.Cinder, gvk), metav1.DeletePropagationBackground)
