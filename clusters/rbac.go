@@ -9,6 +9,6 @@ package clusters
 //
 // +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=targetclusters,verbs=get;list;watch;create;update;delete
 // +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=targetclusters/status,verbs=update
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=list;watch
 // +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters,verbs=get;list;watch

@@ -12,6 +12,7 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
@@ -95,6 +96,10 @@ func (r *Registry) SetHub(cl cluster.Cluster) error {
 	r.hub = h
 	return nil
 }
+
+// SetRecorder gives the recorder of events on registrations where that exists later than Options. It has to be called
+// before SetHub, which falls back to the hub's own.
+func (r *Registry) SetRecorder(to events.EventRecorder) { r.events = recorder{to} }
 
 // Hub is the Target of the hub, or nil before SetHub. Before the registry has started its cached reads fail.
 func (r *Registry) Hub() Target {

@@ -30,7 +30,7 @@ func HubID(ctx context.Context, reader client.Reader, flag string) (string, erro
 	ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	if err := reader.Get(ctx, types.NamespacedName{Name: metav1.NamespaceSystem}, ns); err != nil {
 		return "", fmt.Errorf("the hub has no identity: the namespace %s cannot be read and --hub-id is not set "+
-			"(set it to the UID of that namespace): %w", metav1.NamespaceSystem, err)
+			"(grant the account get on it, as the roles of config/target-access do, or set the flag to the namespace's UID): %w", metav1.NamespaceSystem, err)
 	}
 	return string(ns.GetUID()), nil
 }

@@ -63,7 +63,11 @@ func defaultOptions() options {
 		MetricsBindAddress:      ":8080",
 		HealthProbeBindAddress:  ":8081",
 		WebhookBindAddress:      "0",
-		Zap:                     zap.Options{TimeEncoder: zapcore.RFC3339TimeEncoder},
+		Zap: zap.Options{
+			TimeEncoder: zapcore.RFC3339TimeEncoder,
+			// An error that is retried is news of the fleet, not of the code.
+			StacktraceLevel: zapcore.PanicLevel,
+		},
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -99,6 +100,8 @@ func run(ctx context.Context, o options, log logr.Logger) error {
 	}
 	local := mgr.GetLocalManager()
 	owners.cache = local.GetCache()
+	recorder := noteRecorder{local.GetEventRecorderFor(controllerName)} //nolint:staticcheck // see noteRecorder
+	registry.SetRecorder(recorder)
 	if err := registry.SetHub(local); err != nil {
 		return fmt.Errorf("set up the hub: %w", err)
 	}
@@ -107,7 +110,7 @@ func run(ctx context.Context, o options, log logr.Logger) error {
 		Registry:               registry,
 		Projector:              projector,
 		Registerer:             crmetrics.Registry,
-		Recorder:               local.GetEventRecorder(controllerName),
+		Recorder:               recorder,
 		DefaultImagePullPolicy: corev1.PullPolicy(o.DefaultImagePullPolicy),
 		AbandonAfter:           o.AbandonAfter,
 		MaxConcurrent:          o.MaxConcurrentReconciles,
@@ -115,14 +118,14 @@ func run(ctx context.Context, o options, log logr.Logger) error {
 		Namespace:              o.Namespace,
 		OperatorNamespace:      h.namespace,
 	}); err != nil {
-		return err
+		return missingKinds(err)
 	}
 	if err := satellite.SetupWithManager(mgr, satellite.Options{
 		Client:                  local.GetClient(),
 		APIReader:               local.GetAPIReader(),
 		Registry:                registry,
 		Projector:               projector,
-		Recorder:                local.GetEventRecorder(controllerName),
+		Recorder:                recorder,
 		Namespace:               o.Namespace,
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 	}); err != nil {
@@ -139,6 +142,14 @@ func run(ctx context.Context, o options, log logr.Logger) error {
 	}
 	log.Info("stopped")
 	return nil
+}
+
+// missingKinds says what to do about a hub that lacks the CRDs.
+func missingKinds(err error) error {
+	if meta.IsNoMatchError(err) {
+		return fmt.Errorf("the hub does not serve %s yet: apply the CRDs of config/crd first (kubectl apply --server-side -f config/crd): %w", v1alpha1.GroupVersion, err)
+	}
+	return err
 }
 
 // controllerName is the reporting controller of every event.

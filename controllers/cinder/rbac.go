@@ -14,4 +14,4 @@ package cinder
 // +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinderbackends;cinderbackupbackends,verbs=get;list;watch
 // +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinderbackends,verbs=patch
 // +kubebuilder:rbac:groups="",resources=services/proxy,verbs=get
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch

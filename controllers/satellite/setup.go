@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -34,7 +35,7 @@ import (
 // +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinderbackends;cinderbackupbackends,verbs=get;list;watch
 // +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinderbackends,verbs=patch
 // +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinderbackends/status;cinderbackupbackends/status,verbs=patch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
 
 // Registry is what the controllers need of clusters.Registry.
 type Registry interface {
@@ -97,7 +98,10 @@ func setup(mgr mcmanager.Manager, r *reconciler) error {
 		WithOptions(controller.TypedOptions[mcreconcile.Request]{
 			MaxConcurrentReconciles: max(1, r.MaxConcurrentReconciles),
 			RecoverPanic:            ptr.To(true),
-			SkipNameValidation:      ptr.To(r.SkipNameValidation),
+			// The default limiter backs off to a quarter of an hour: what a failed read could not tell is looked at
+			// again as soon as what is polled.
+			RateLimiter:        workqueue.NewTypedItemExponentialFailureRateLimiter[mcreconcile.Request](retryBase, requeueSecretPolling),
+			SkipNameValidation: ptr.To(r.SkipNameValidation),
 		}).
 		Complete(r)
 }
