@@ -5,18 +5,12 @@ package clusters
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
@@ -231,158 +225,6 @@ func TestStartUpGraceHoldsTheAnswerBackUntilTheFirstAttemptHasEnded(t *testing.T
 	f.unavailable("edge", CauseUnreachable)
 }
 
-func TestAChangedServerIsConnectedBeforeTheOldConnectionEnds(t *testing.T) {
-	f := newFleet(t)
-	one, two := newRelay(t, targetConfig), newRelay(t, targetConfig)
-	f.register("edge", kubeconfig(t, targetConfig, one.url()))
-	old := f.connected("edge")
-	f.register("edge", kubeconfig(t, targetConfig, two.url()))
-	eventually(t, 10*time.Second, func(context.Context) error {
-		now, err := f.resolve("edge", "default")
-		if err != nil {
-			t.Fatalf("between the two connections: %v", err)
-		}
-		if now == old {
-			return errNotYet
-		}
-		return nil
-	})
-	eventually(t, 10*time.Second, func(context.Context) error {
-		if conns, _ := one.open(); conns != 0 {
-			return fmt.Errorf("%d connections to the old server", conns)
-		}
-		return nil
-	})
-	if conns, _ := two.open(); conns == 0 {
-		t.Error("no connection to the new server")
-	}
-	if got := f.recorded("ClusterConnected"); len(got) != 1 {
-		t.Errorf("events: %v", got)
-	}
-
-	t.Run("and one that does not answer takes the cluster out of service", func(t *testing.T) {
-		f.register("edge", kubeconfig(t, targetConfig, blackHole(t, false)))
-		f.unavailable("edge", CauseUnreachable)
-		f.register("edge", kubeconfig(t, targetConfig, two.url()))
-		f.connected("edge")
-	})
-}
-
-// account makes a service account with all rights on the target and a token for it, with what revokes the token.
-func account(t *testing.T) (token string, revoke func()) {
-	t.Helper()
-	ns := newNamespace(t, targetAdmin)
-	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "operator"}}
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: ns},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
-		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: ns, Name: sa.Name}},
-	}
-	holder := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "token"}}
-	for _, obj := range []client.Object{sa, binding, holder} {
-		if err := targetAdmin.Create(t.Context(), obj); err != nil {
-			t.Fatal(err)
-		}
-	}
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
-		BoundObjectRef: &authenticationv1.BoundObjectReference{Kind: "Secret", APIVersion: "v1", Name: holder.Name, UID: holder.UID},
-	}}
-	if err := targetAdmin.SubResource("token").Create(t.Context(), sa, request); err != nil {
-		t.Fatal(err)
-	}
-	return request.Status.Token, func() {
-		if err := targetAdmin.Delete(t.Context(), holder); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func tokenOf(t *testing.T, sa *corev1.ServiceAccount) string {
-	t.Helper()
-	request := &authenticationv1.TokenRequest{}
-	if err := targetAdmin.SubResource("token").Create(t.Context(), sa, request); err != nil {
-		t.Fatal(err)
-	}
-	return request.Status.Token
-}
-
-func TestATokenIsSwappedUnderRunningWatchesAndARevokedOneNoticed(t *testing.T) {
-	f := newFleet(t)
-	first, revokeFirst := account(t)
-	second, revokeSecond := account(t)
-	f.register("edge", kubeconfig(t, targetConfig, "", withToken(first)))
-	target := f.connected("edge")
-	f.register("edge", kubeconfig(t, targetConfig, "", withToken(second)))
-	conn, ok := target.(*connection)
-	if !ok {
-		t.Fatalf("a Target of type %T", target)
-	}
-	eventually(t, 10*time.Second, func(context.Context) error {
-		if *conn.rt.token.Load() != second {
-			return errNotYet
-		}
-		return nil
-	})
-	revokeFirst()
-	ns := newNamespace(t, targetAdmin)
-	child(t, ns, "afterwards")
-	eventually(t, 10*time.Second, func(ctx context.Context) error {
-		return target.Client().Get(ctx, client.ObjectKey{Namespace: ns, Name: "afterwards"}, &corev1.ConfigMap{})
-	})
-	if f.connected("edge") != target {
-		t.Error("a new token made a new connection")
-	}
-
-	revokeSecond()
-	message := f.unavailable("edge", CauseUnauthorized)
-	if !strings.HasPrefix(message, `target cluster "edge" is unreachable since 2`) || !strings.Contains(message, "401") {
-		t.Errorf("message %q", message)
-	}
-	f.shows("edge", v1alpha1.ConditionReady, v1alpha1.ReasonUnauthorized)
-	third, _ := account(t)
-	f.register("edge", kubeconfig(t, targetConfig, "", withToken(third)))
-	f.connected("edge")
-}
-
-func TestThirtyReconnectionsLeaveNothingBehind(t *testing.T) {
-	f := newFleet(t)
-	relays := []*relay{newRelay(t, targetConfig), newRelay(t, targetConfig)}
-	f.register("edge", kubeconfig(t, targetConfig, relays[0].url()))
-	last := f.connected("edge")
-	f.settled(last)
-	goroutines, sockets := runtime.NumGoroutine(), openSockets(t)
-	for i := range 30 {
-		f.register("edge", kubeconfig(t, targetConfig, relays[(i+1)%2].url()))
-		eventually(t, 10*time.Second, func(context.Context) error {
-			now, err := f.resolve("edge", "default")
-			if err != nil {
-				return err
-			}
-			if now == last {
-				return errNotYet
-			}
-			last = now
-			return nil
-		})
-	}
-	f.settled(last)
-	var g, s int
-	err := errors.New("never looked")
-	deadline := time.Now().Add(15 * time.Second)
-	for err != nil && time.Now().Before(deadline) {
-		runtime.Gosched()
-		g, s = runtime.NumGoroutine(), openSockets(t)
-		err = nil
-		if g > goroutines+5 || s > sockets+2 {
-			err = fmt.Errorf("%d goroutines and %d sockets, before %d and %d", g, s, goroutines, sockets)
-		}
-	}
-	if err != nil {
-		t.Error(err)
-	}
-	t.Logf("goroutines %d -> %d, sockets %d -> %d", goroutines, g, sockets, s)
-}
-
 // settled waits until the connection has served for a few probes.
 func (f *fleet) settled(target Target) {
 	f.t.Helper()
@@ -393,19 +235,4 @@ func (f *fleet) settled(target Target) {
 		}
 		return nil
 	})
-}
-
-func openSockets(t *testing.T) int {
-	t.Helper()
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, e := range entries {
-		if to, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && strings.HasPrefix(to, "socket:") {
-			n++
-		}
-	}
-	return n
 }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -33,6 +35,7 @@ const spaceSweep = 10 * time.Second
 // stopped before they have synchronised.
 type spaces struct {
 	cluster    string
+	log        logr.Logger
 	metadata   metadata.Interface
 	dynamic    dynamic.Interface
 	health     *watchHealth
@@ -70,6 +73,7 @@ type spaceWatch struct {
 func newSpaces(cluster string, cfg *rest.Config, httpClient *http.Client, opts *Options) (*spaces, error) {
 	s := &spaces{
 		cluster: cluster, references: opts.References, every: min(opts.ProbeInterval, spaceSweep),
+		log:  opts.Logger.WithValues("cluster", clusterString(cluster)),
 		wake: make(chan struct{}, 1), open: map[string]*space{}, health: newWatchHealth(opts.Scheme),
 	}
 	var err error
@@ -204,15 +208,19 @@ func (s *spaces) wanted() []kindKey {
 }
 
 func (s *spaces) start(namespace string, key kindKey, resource schema.GroupVersionResource) *spaceWatch {
-	ctx, stop := context.WithCancel(s.life)
+	// Reflectors have much to say of watches that end, which is nothing to be done about.
+	ctx, stop := context.WithCancel(klog.NewContext(s.life, s.log.V(1)))
 	w := &spaceWatch{stop: stop}
 	w.informer = s.health.newInformer(s.calls(namespace, key, resource, w), key.object(), 0, toolscache.Indexers{})
 	transform := toolscache.TransformFunc(stripReference)
 	if key.metadata {
 		transform = stripInput(key.gvk)
 	}
-	// Neither fails for an informer that has not started.
+	// None of these fails for an informer that has not started.
 	_ = w.informer.SetTransform(transform)
+	_ = w.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, r *toolscache.Reflector, err error) {
+		s.log.V(1).Info("A watch failed", "type", r.TypeDescription(), "namespace", namespace, "cause", describe(err))
+	})
 	w.handled, _ = w.informer.AddEventHandler(eventHandler(s.cluster, s.emit))
 	s.running.Go(func() {
 		defer stop()

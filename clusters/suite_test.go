@@ -34,6 +34,7 @@ var (
 	// the other.
 	hubConfig, targetConfig *rest.Config
 	hubAdmin, targetAdmin   client.Client
+	targetEnvironment       *envtest.Environment
 )
 
 func TestMain(m *testing.M) {
@@ -50,7 +51,15 @@ func runTests(m *testing.M) int {
 		ControlPlaneStartTimeout: time.Minute, ControlPlaneStopTimeout: time.Minute,
 	}
 	target := &envtest.Environment{ControlPlaneStartTimeout: time.Minute, ControlPlaneStopTimeout: time.Minute}
-	err := startBoth(hub, target)
+	targetEnvironment = target
+	folder, err := os.MkdirTemp("", "clusters-")
+	if err == nil {
+		defer func() { _ = os.RemoveAll(folder) }()
+		err = auditWatches(target, folder)
+	}
+	if err == nil {
+		err = startBoth(hub, target)
+	}
 	code := 1
 	if err == nil {
 		code = m.Run()
