@@ -178,25 +178,33 @@ func TestOptionalPartsAnswerForWhatTheClusterLacks(t *testing.T) {
 	f.awaitCondition(v1alpha1.ConditionHPAReady, metav1.ConditionTrue, v1alpha1.ReasonHPANotRequired)
 }
 
-func TestANameThatNoLabelCarriesIsRefusedBeforeAnythingIsCreated(t *testing.T) {
+func TestANameThatNoChildCanHaveIsRefusedBeforeAnythingIsCreated(t *testing.T) {
 	t.Parallel()
-	f := onHub(t)
-	f.secrets()
-	cr := sampleCinder(f.ns, "")
-	cr.Name = strings.Repeat("c", 64)
-	f.create(suite.hub, cr)
-	f.eventually("the refusal", func(ctx context.Context) error {
-		if err := suite.hub.Get(ctx, client.ObjectKeyFromObject(cr), cr); err != nil {
-			return err
-		}
-		c := meta.FindStatusCondition(cr.Status.Conditions, v1alpha1.ConditionSecretsReady)
-		if c == nil || c.Status != metav1.ConditionUnknown || c.Reason != v1alpha1.ReasonReconcileError {
-			return fmt.Errorf("condition is %+v", c)
-		}
-		return contains(c.Message, "64 characters")
-	})
-	if children, err := f.ownedIn(t.Context(), suite.hub); err != nil || len(children) != 0 || len(cr.Finalizers) != 0 {
-		t.Errorf("there are %d children (error %v) and finalizers %v", len(children), err, cr.Finalizers)
+	for name, says := range map[string]string{
+		strings.Repeat("c", 64): "64 characters",
+		"block.storage":         "names a Service",
+		"1st":                   "names a Service",
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := onHub(t)
+			f.secrets()
+			cr := sampleCinder(f.ns, "")
+			cr.Name = name
+			f.create(suite.hub, cr)
+			f.eventually("the refusal", func(ctx context.Context) error {
+				if err := suite.hub.Get(ctx, client.ObjectKeyFromObject(cr), cr); err != nil {
+					return err
+				}
+				c := meta.FindStatusCondition(cr.Status.Conditions, v1alpha1.ConditionSecretsReady)
+				if c == nil || c.Status != metav1.ConditionUnknown || c.Reason != v1alpha1.ReasonReconcileError {
+					return fmt.Errorf("condition is %+v", c)
+				}
+				return contains(c.Message, says)
+			})
+			if children, err := f.ownedIn(t.Context(), suite.hub); err != nil || len(children) != 0 || len(cr.Finalizers) != 0 {
+				t.Errorf("there are %d children (error %v) and finalizers %v", len(children), err, cr.Finalizers)
+			}
+		})
 	}
 }
 

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -76,6 +78,22 @@ func (r *Reconciler) reconcileNormal(ctx context.Context, p *Pass, resolveErr er
 		return ctrl.Result{}, reconcile.TerminalError(err)
 	}
 	p.Scope = scope
+	if len(heldBy(p.Cinder)) == 0 {
+		if errs := validation.IsDNS1035Label(p.Cinder.Name); len(errs) > 0 {
+			// The Service would be refused when everything before it stands.
+			err := fmt.Errorf("metadata.name %q names a Service and cannot: %s", p.Cinder.Name, strings.Join(errs, "; "))
+			pipeline.Unknown(p.Conditions(), p.Cinder.Generation, v1alpha1.ConditionSecretsReady, v1alpha1.ReasonReconcileError, err.Error())
+			return ctrl.Result{}, reconcile.TerminalError(err)
+		}
+		// A Cinder whose namespace is absent on the target acquires no finalizer
+		// either.
+		if err := scope.CheckNamespace(ctx); err != nil {
+			if res, handled := r.onStepError(p, "", err); handled {
+				return res, nil
+			}
+			return ctrl.Result{}, err
+		}
+	}
 	added, err := r.addFinalizers(ctx, p.Cinder)
 	if err != nil {
 		return ctrl.Result{}, err
