@@ -177,7 +177,7 @@ func (w *world) pass(killed bool) (said string, broken error) {
 	if err != nil {
 		u, ok := clusters.AsUnavailable(err)
 		if !ok || !strings.HasPrefix(u.Message, `target cluster "edge"`) {
-			return "", fmt.Errorf("a living Cinder that is not served says %v", err)
+			return "", fmt.Errorf("a living Cinder that is not served says: %w", err)
 		}
 		return u.Message, nil
 	}
@@ -191,7 +191,7 @@ func (w *world) pass(killed bool) (said string, broken error) {
 		}
 		return "", nil
 	}
-	here := target.(modelTarget).at //nolint:errcheck,forcetypeassert // the model makes no other
+	here := target.(modelTarget).at //nolint:forcetypeassert // the model makes no other
 	w.children[here], w.told[here] = true, false
 	return "", nil
 }
@@ -216,7 +216,7 @@ func (w *world) deletion(r *Reconciler, p *Pass, err error, killed bool) (said s
 	v := judge(r.plightOf(p, err))
 	if !v.release {
 		if err == nil || !strings.Contains(v.message, err.Error()) || !strings.Contains(v.message, v1alpha1.AnnotationAbandonChildren+"=true") {
-			return "", fmt.Errorf("a deleted Cinder that is held says %q of %v", v.message, err)
+			return "", fmt.Errorf("a deleted Cinder that is held says %q of: %w", v.message, err)
 		}
 		return v.message, nil
 	}
