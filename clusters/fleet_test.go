@@ -59,6 +59,8 @@ type fleet struct {
 	namespace string
 	metrics   *prometheus.Registry
 	stop      func()
+	// hubConfig is how the registry reaches the hub, if not as its administrator.
+	hubConfig *rest.Config
 
 	mu      sync.Mutex
 	changes map[string]int
@@ -106,7 +108,11 @@ func idleFleet(t *testing.T, change ...func(*Options)) *fleet {
 // start runs the registry and a hub cluster, as a manager does, until stop or the end of the test.
 func (f *fleet) start() {
 	f.t.Helper()
-	hub, err := cluster.New(hubConfig, func(o *cluster.Options) {
+	cfg := hubConfig
+	if f.hubConfig != nil {
+		cfg = f.hubConfig
+	}
+	hub, err := cluster.New(cfg, func(o *cluster.Options) {
 		o.Scheme = testScheme
 		o.NewCache = NewCache(f.opts.Children, f.opts.ChildSelector, &v1alpha1.Cinder{})
 	})
