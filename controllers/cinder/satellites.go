@@ -91,11 +91,8 @@ func cephKey(ctx context.Context, p *Pass, pool *v1alpha1.RBDPoolSpec) (key, fau
 	if !ok {
 		return "", fmt.Sprintf("Secret %q carries no %s", at.Name, conf.UserKey), nil
 	}
-	key, err = conf.CephKey(at.Name, raw)
-	if err != nil {
-		return "", err.Error(), nil
-	}
-	return key, "", nil
+	key, fault = rendered(conf.CephKey(at.Name, raw))
+	return key, fault, nil
 }
 
 // projectedKey reads the key back from a live projection whose source cannot be
@@ -109,11 +106,11 @@ func projectedKey(ctx context.Context, p *Pass, secret string) (string, error) {
 }
 
 // rendered turns the error of a renderer into a fault of what it renders.
-func rendered(files map[string]string, err error) (out map[string]string, fault string) {
+func rendered[T any](out T, err error) (T, string) {
 	if err != nil {
-		return nil, err.Error()
+		return *new(T), err.Error()
 	}
-	return files, ""
+	return out, ""
 }
 
 // skipped tells of a satellite that cannot be rendered, once per fault.
