@@ -46,18 +46,27 @@ func (r *Reconciler) managedTransport(ctx context.Context, p *Pass) (raw, messag
 		return "", message, err
 	}
 	at := fmt.Sprintf("Secret %s/%s on %s", ref.Namespace, name, p.Target)
-	port, err := strconv.ParseUint(string(secret.Data[keyPort]), 10, 16)
-	if err != nil || port == 0 {
+	port := portOf(string(secret.Data[keyPort]))
+	if port == 0 {
 		return "", fmt.Sprintf("%s has no port from 1 to 65535 under the key %q", at, keyPort), nil
 	}
 	raw, err = urls.Broker{
-		Host: string(secret.Data[keyHost]), Port: int32(port),
+		Host: string(secret.Data[keyHost]), Port: port,
 		Username: string(secret.Data[keyUsername]), Password: string(secret.Data[keyPassword]),
 	}.URL()
 	if err != nil {
 		return "", fmt.Sprintf("%s: %s", at, err), nil
 	}
 	return raw, "", nil
+}
+
+// portOf reads a TCP port; 0 is none.
+func portOf(text string) int32 {
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return 0
+	}
+	return int32(port)
 }
 
 // busMemory remembers what Cinders were last seen to use of their bus, so that an

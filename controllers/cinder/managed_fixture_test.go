@@ -104,10 +104,10 @@ func (f *fixture) awaitField(gvk schema.GroupVersionKind, name string, want any,
 			return err
 		}
 		got, _, err := unstructured.NestedFieldNoCopy(u.Object, path...)
-		if err != nil || got != want {
-			return fmt.Errorf("it is %v, error %v", got, err)
+		if err == nil && got != want {
+			err = fmt.Errorf("it is %v", got)
 		}
-		return nil
+		return err
 	})
 }
 
