@@ -60,7 +60,7 @@ func (r *Reconciler) syncDatabase(ctx context.Context, p *Pass) (ctrl.Result, er
 	}
 	outcome, message, at := outcomeOf(job)
 	if outcome == jobRunning {
-		p.setFalse(typ, v1alpha1.ReasonDBSyncInProgress, "Job %s migrates the schema", job.Name)
+		p.setFalse(typ, v1alpha1.ReasonDBSyncInProgress, "%s", progressOf(job, "migrates the schema", p.Target.String()))
 		return wait, nil
 	}
 	tell, err := r.tellOnce(ctx, p, suffixDBSync, "DBSync"+eventSuffixEmissionDeferred, job)

@@ -50,6 +50,16 @@ func outcomeOf(job *batchv1.Job) (outcome jobOutcome, message string, at time.Ti
 	return jobRunning, "", time.Time{}
 }
 
+// progressOf says what a Job that has not ended does. One that has no pod yet
+// may never get one (a quota, a PriorityClass that is not there), and only the
+// events of the Job tell.
+func progressOf(job *batchv1.Job, does, where string) string {
+	if job.Status.Active == 0 && job.Status.Failed == 0 && job.Status.Succeeded == 0 {
+		return fmt.Sprintf("Job %s has no pod yet; its events on %s tell what refuses one", job.Name, where)
+	}
+	return fmt.Sprintf("Job %s %s", job.Name, does)
+}
+
 // ensureJob makes the Job of an intent exist and returns it. A Job that was
 // rendered from something else is replaced unless a pod of it runs: one that can
 // never start must not pin the old image. Nil says that the old one is still
