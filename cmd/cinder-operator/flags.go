@@ -46,6 +46,9 @@ type options struct {
 	MetricsSecure           bool
 	HealthProbeBindAddress  string
 	WebhookBindAddress      string
+	WebhookName             string
+	WebhookNamespace        string
+	WebhookRotate           bool
 
 	Version bool
 	Zap     zap.Options
@@ -63,6 +66,8 @@ func defaultOptions() options {
 		MetricsBindAddress:      ":8080",
 		HealthProbeBindAddress:  ":8081",
 		WebhookBindAddress:      "0",
+		WebhookName:             "cinder-operator",
+		WebhookRotate:           true,
 		Zap: zap.Options{
 			TimeEncoder: zapcore.RFC3339TimeEncoder,
 			// An error that is retried is news of the fleet, not of the code.
@@ -141,7 +146,13 @@ func flagSet(o *options) *pflag.FlagSet {
 	fs.StringVar(&o.HealthProbeBindAddress, "health-probe-bind-address", o.HealthProbeBindAddress,
 		"`address` of /healthz and /readyz; 0 switches them off")
 	fs.StringVar(&o.WebhookBindAddress, "webhook-bind-address", o.WebhookBindAddress,
-		"`address` of the admission webhooks; 0 switches them off, and this version serves none")
+		"`address` of the admission webhooks; 0 switches them off")
+	fs.StringVar(&o.WebhookName, "webhook-name", o.WebhookName,
+		"`name` of the webhook configurations; their Service is NAME-webhook, their Secret NAME-webhook-certificate")
+	fs.StringVar(&o.WebhookNamespace, "webhook-namespace", o.WebhookNamespace,
+		"`namespace` of that Service and Secret; by default the pod's own, and required outside a cluster")
+	fs.BoolVar(&o.WebhookRotate, "webhook-rotate-certificates", o.WebhookRotate,
+		"make and renew the webhooks' certificate; false leaves the Secret and the configurations' authority to cert-manager")
 
 	goflags := flag.NewFlagSet("zap", flag.ContinueOnError)
 	o.Zap.BindFlags(goflags)
@@ -162,6 +173,7 @@ func (o *options) validate() error {
 		{"namespace", o.Namespace},
 		{"clusters-namespace", o.ClustersNamespace},
 		{"leader-election-namespace", o.LeaderElectionNamespace},
+		{"webhook-namespace", o.WebhookNamespace},
 	} {
 		if f.value == "" {
 			continue
@@ -210,7 +222,12 @@ func (o *options) validate() error {
 		}
 	}
 	if !off(o.WebhookBindAddress) {
-		fault("webhook-bind-address", "this version serves no admission webhooks; leave it at 0")
+		if _, _, err := webhookAddress(o.WebhookBindAddress); err != nil {
+			fault("webhook-bind-address", "%v", err)
+		}
+		if msgs := validation.IsDNS1123Label(o.WebhookName); len(msgs) > 0 {
+			fault("webhook-name", "%q is no name of a Service: %s", o.WebhookName, strings.Join(msgs, "; "))
+		}
 	}
 	return errors.Join(errs...)
 }

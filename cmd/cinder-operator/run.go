@@ -48,6 +48,10 @@ func run(ctx context.Context, o options, log logr.Logger) error {
 	if o.LeaderElect && o.LeaderElectionNamespace == "" && !h.inCluster {
 		return errors.New("--leader-elect outside a cluster needs --leader-election-namespace")
 	}
+	hooks, err := newWebhooks(o, h)
+	if err != nil {
+		return err
+	}
 	scheme, err := newScheme()
 	if err != nil {
 		return err
@@ -94,7 +98,9 @@ func run(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return fmt.Errorf("set up the registry of target clusters: %w", err)
 	}
-	mgr, err := mcmanager.New(h.config, registry, managerOptions(o, scheme, hubID, log))
+	opts := managerOptions(o, scheme, hubID, log)
+	hooks.serveFrom(&opts)
+	mgr, err := mcmanager.New(h.config, registry, opts)
 	if err != nil {
 		return fmt.Errorf("set up the manager: %w", err)
 	}
@@ -132,6 +138,9 @@ func run(ctx context.Context, o options, log logr.Logger) error {
 		return err
 	}
 	if err := owners.follow(ctx, registry.Recount); err != nil {
+		return err
+	}
+	if err := hooks.setup(local); err != nil {
 		return err
 	}
 	if err := addHealth(local); err != nil {

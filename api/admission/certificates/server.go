@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package certificates
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+)
+
+// Certificate is the certificate that the webhooks are served with. It is empty until the Secret was seen.
+type Certificate struct {
+	opts    Options
+	log     logr.Logger
+	current atomic.Pointer[tls.Certificate]
+	// changed has room for one: whoever is told looks at everything.
+	changed chan struct{}
+}
+
+// New returns the certificate of an installation. The webhook server is made with its Configure before there is a manager;
+// SetupWithManager starts it.
+func New(opts Options) (*Certificate, error) {
+	if opts.Namespace == "" || opts.Name == "" {
+		return nil, errors.New("certificates: namespace and name are required")
+	}
+	return &Certificate{opts: opts.withDefaults(), log: logr.Discard(), changed: make(chan struct{}, 1)}, nil
+}
+
+// Configure makes a TLS server present the certificate that is current when a connection is opened.
+func (c *Certificate) Configure(config *tls.Config) {
+	config.MinVersion = tls.VersionTLS12
+	config.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if current := c.current.Load(); current != nil {
+			return current, nil
+		}
+		return nil, fmt.Errorf("there is no certificate in Secret %s/%s yet", c.opts.Namespace, c.opts.SecretName())
+	}
+}
+
+// Check is a readiness check: it fails until there is a certificate, and while the one there is has ended.
+func (c *Certificate) Check(*http.Request) error {
+	current := c.current.Load()
+	switch {
+	case current == nil:
+		return fmt.Errorf("there is no certificate in Secret %s/%s yet", c.opts.Namespace, c.opts.SecretName())
+	case time.Now().After(current.Leaf.NotAfter):
+		return fmt.Errorf("the certificate in Secret %s/%s has ended", c.opts.Namespace, c.opts.SecretName())
+	}
+	return nil
+}
+
+// SetupWithManager follows the Secret on every replica, and keeps it on the elected one where the options say so.
+func (c *Certificate) SetupWithManager(mgr manager.Manager) error {
+	c.log = mgr.GetLogger().WithName("webhook-certificates")
+	objects := []client.Object{&corev1.Secret{}}
+	byObject := map[client.Object]cache.ByObject{
+		// Selected by name, so that the right to read this one Secret is enough.
+		objects[0]: {Namespaces: map[string]cache.Config{c.opts.Namespace: {FieldSelector: named(c.opts.SecretName())}}},
+	}
+	if c.opts.Rotate {
+		for _, obj := range []client.Object{
+			&admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{},
+		} {
+			objects = append(objects, obj)
+			byObject[obj] = cache.ByObject{Field: named(c.opts.Name)}
+		}
+	}
+	informers, err := cache.New(mgr.GetConfig(), cache.Options{
+		Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(), ByObject: byObject,
+	})
+	if err != nil {
+		return fmt.Errorf("set up the watch of the webhook certificate: %w", err)
+	}
+	for _, obj := range objects {
+		informer, err := informers.GetInformer(context.Background(), obj, cache.BlockUntilSynced(false))
+		if err != nil {
+			return fmt.Errorf("watch %T for the webhook certificate: %w", obj, err)
+		}
+		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc:    c.see,
+			UpdateFunc: func(_, obj any) { c.see(obj) },
+			DeleteFunc: c.see,
+		}); err != nil {
+			return fmt.Errorf("watch %T for the webhook certificate: %w", obj, err)
+		}
+	}
+	if err := mgr.Add(everywhere{informers}); err != nil {
+		return fmt.Errorf("set up the watch of the webhook certificate: %w", err)
+	}
+	if !c.opts.Rotate {
+		return nil
+	}
+	k := &keeper{Certificate: c, reader: mgr.GetAPIReader(), writer: mgr.GetClient()}
+	if err := mgr.Add(k); err != nil {
+		return fmt.Errorf("set up the rotation of the webhook certificate: %w", err)
+	}
+	return nil
+}
+
+func named(name string) fields.Selector { return fields.OneTermEqualSelector("metadata.name", name) }
+
+// see takes over what a Secret holds, and tells the keeper. What cannot be used changes nothing: the certificate that is
+// served goes on being served until there is a better one.
+func (c *Certificate) see(obj any) {
+	if secret, ok := obj.(*corev1.Secret); ok && secret.DeletionTimestamp == nil {
+		pair, err := tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
+		if err == nil && pair.Leaf == nil {
+			pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0])
+		}
+		if err != nil {
+			// The parser's words may quote the Secret.
+			c.log.Info("the Secret holds no certificate that can be served", "secret", client.ObjectKeyFromObject(secret))
+		} else {
+			c.current.Store(&pair)
+		}
+	}
+	select {
+	case c.changed <- struct{}{}:
+	default:
+	}
+}
+
+// everywhere runs a cache on every replica, elected or not.
+type everywhere struct{ cache.Cache }
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (everywhere) NeedLeaderElection() bool { return false }
