@@ -50,7 +50,7 @@ func points(t *testing.T, writes map[string]int, sample int) map[string][]point 
 		}
 	}
 	t.Logf("CINDER_SEED=%d repeats this sample", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a sample is no secret
+	rnd := rand.New(rand.NewPCG(seed, 0))
 	out := map[string][]point{}
 	longest := 0
 	for _, ph := range phases {
