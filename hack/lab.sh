@@ -72,8 +72,6 @@ prepare_hub() {
   for namespace in "${OPERATOR_NAMESPACE}" "${CLUSTERS_NAMESPACE}" openstack; do
     on hub create namespace "${namespace}" --dry-run=client -o yaml | on hub apply --server-side -f - >/dev/null
   done
-  # The hub holds children too, those of the Cinders that name no target.
-  apply hub config/target-access/20-roles.yaml
   # A Cinder without a target has its children on the hub: the same roles as on
   # a target, bound by config/rbac.
   apply hub config/rbac

@@ -13,8 +13,6 @@ const (
 	ReasonPending = "Pending"
 	// ReasonReconcileError: the step failed; the message is its error.
 	ReasonReconcileError = "ReconcileError"
-	// ReasonNotSupportedYet: the spec asks for something this version does not do.
-	ReasonNotSupportedYet = "NotSupportedYet"
 	// ReasonTargetClusterUnavailable: the cluster that spec.targetClusterRef names cannot be used; the message says why.
 	ReasonTargetClusterUnavailable = "TargetClusterUnavailable"
 	// ReasonCapabilityProbeFailed: it could not be found out whether the cluster serves the kind.

@@ -75,7 +75,7 @@ func TestAForkSharesNothingThatAMemberMayChange(t *testing.T) {
 	p := &Pass{Cinder: &v1alpha1.Cinder{}, events: &eventBuffer{}}
 	p.setTrue(v1alpha1.ConditionHPAReady, v1alpha1.ReasonHPAReady, "before")
 	fork := p.Fork()
-	fork.setFalse(v1alpha1.ConditionHPAReady, v1alpha1.ReasonNotSupportedYet, "after")
+	fork.setFalse(v1alpha1.ConditionHPAReady, v1alpha1.ReasonReconcileError, "after")
 	fork.Cinder.Status.Endpoint = "changed"
 	if got := conditionReason(*p.Conditions(), v1alpha1.ConditionHPAReady); got != v1alpha1.ReasonHPAReady || p.Cinder.Status.Endpoint != "" {
 		t.Errorf("the fork changed the pass: %s, %q", got, p.Cinder.Status.Endpoint)
