@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -136,6 +137,8 @@ func controlIn(text string) string {
 		return msgNewline
 	case strings.ContainsFunc(text, unicode.IsControl):
 		return msgControl
+	case !utf8.ValidString(text):
+		return "must be valid UTF-8"
 	}
 	return ""
 }
