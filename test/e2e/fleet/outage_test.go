@@ -30,7 +30,7 @@ func TestATargetThatGoesAndComesBack(t *testing.T) {
 	edge := lab.Targets["edge-1"]
 	ns := lab.Namespace(t, "outage", edge)
 	op := lab.StartOperator(t) // the default figures
-	lab.Register(t, "edge-1", edge)
+	reg := lab.Register(t, "edge-1", edge)
 	cinder := harness.Cinder(ns, "cinder", "edge-1")
 	lab.Deploy(t, cinder)
 	lab.WaitReady(t, harness.ReadyTimeout, cinder)
@@ -58,13 +58,25 @@ func TestATargetThatGoesAndComesBack(t *testing.T) {
 	// A Cinder tells at once of a call that failed; the cluster is called
 	// unreachable after five probes, 10 s apart.
 	lab.WaitFor(t, 90*time.Second, mirror("edge-1"), harness.Want{Type: v1alpha1.ConditionConnected, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonUnreachable})
-	if m := op.Metrics(t); !strings.Contains(m, `cinder_operator_target_cluster_up{cluster="edge-1",source="Secret"} 0`) {
-		t.Error("/metrics does not say that edge-1 is down")
+	lab.WaitTold(t, 10*time.Second, reg, "ClusterUnreachable")
+	lost := op.Scrape(t)
+	if up := lost.Of(metricOf("up"), "cluster", "edge-1", "source", "Secret"); len(up) != 1 || up[0].Value != 0 {
+		t.Errorf("/metrics does not say that edge-1 is down: %v", up)
+	}
+	if held := lost.Of(metricOf("cached_objects"), "cluster", "edge-1"); len(held) > 0 {
+		t.Errorf("objects of a lost cluster are held: %v", held)
+	}
+	if lost.Sum(metricOf("requests_total"), "cluster", "edge-1", "code", "error") == 0 {
+		t.Error("no failed request is counted")
 	}
 
 	lab.Run(t, "start", "edge-1")
 	back = true
 	lab.WaitReady(t, healTimeout, cinder)
+	healed := op.Scrape(t)
+	if healed.Sum(metricOf("up"), "cluster", "edge-1") != 1 || healed.Sum(metricOf("reconnects_total"), "cluster", "edge-1", "reason", "Unreachable") != 1 {
+		t.Errorf("/metrics does not tell of one reconnect: %v", healed.Of(metricOf("reconnects_total")))
+	}
 	if after, err := edge.Children(t.Context(), cinder); err != nil || strings.Join(after, " ") != strings.Join(before, " ") {
 		t.Errorf("children were %v, are %v (%v)", before, after, err)
 	}

@@ -98,3 +98,11 @@ func (o *Operator) Memory(t testing.TB) (now, peak int) {
 	}
 	return now, peak
 }
+
+// ForgetPeak makes the peak of Memory begin anew.
+func (o *Operator) ForgetPeak(t testing.TB) {
+	t.Helper()
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", o.cmd.Process.Pid), []byte("5"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: The cinder-operator Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hostile
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"c5c3.io/cinder-operator/test/e2e/harness"
+)
+
+const (
+	// siege is how long the clusters do their worst.
+	siege = 8 * time.Second
+	// growth is what the operator's memory may grow by meanwhile, in MiB. The race
+	// detector keeps several bytes beside each, so that it is a few times what the
+	// bounds on one connection add up to; without bounds it is passed in seconds.
+	growth = 1536
+)
+
+// attack answers a request in a hostile way, or leaves it to the real cluster.
+type attack func(w http.ResponseWriter, r *http.Request, sent *atomic.Int64) bool
+
+func isWatch(r *http.Request) bool { return r.URL.Query().Get("watch") != "" }
+
+// pour writes what next gives until the other side has had enough.
+func pour(w io.Writer, sent *atomic.Int64, next func(i int) string) bool {
+	for i := 0; ; i++ {
+		n, err := io.WriteString(w, next(i))
+		sent.Add(int64(n))
+		if err != nil {
+			return true
+		}
+	}
+}
+
+var filler = strings.Repeat("x", 32<<10)
+
+var attacks = map[string]attack{
+	"answers that never end": func(w http.ResponseWriter, r *http.Request, sent *atomic.Int64) bool {
+		if isWatch(r) {
+			return false
+		}
+		w.Header().Set("Content-Type", "application/json")
+		return pour(w, sent, func(i int) string {
+			if i == 0 {
+				return `{"kind":"`
+			}
+			return filler
+		})
+	},
+	"lists that never end": func(w http.ResponseWriter, r *http.Request, sent *atomic.Int64) bool {
+		if !strings.HasSuffix(r.URL.Path, "/deployments") && !strings.HasSuffix(r.URL.Path, "/secrets") {
+			return false
+		}
+		if isWatch(r) { // so that the list is asked for
+			http.Error(w, "no", http.StatusBadRequest)
+			return true
+		}
+		w.Header().Set("Content-Type", "application/json")
+		return pour(w, sent, func(i int) string {
+			if i == 0 {
+				return `{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{}`
+			}
+			return fmt.Sprintf(`,{"metadata":{"name":"n%d","namespace":"default","annotations":{"a":"%s"}}}`, i, filler)
+		})
+	},
+	"floods of events": func(w http.ResponseWriter, r *http.Request, sent *atomic.Int64) bool {
+		if !isWatch(r) || !strings.HasSuffix(r.URL.Path, "/deployments") {
+			return false
+		}
+		w.Header().Set("Content-Type", "application/json")
+		return pour(w, sent, func(i int) string {
+			return fmt.Sprintf(`{"type":"ADDED","object":{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"n%d","namespace":"default",`+
+				`"uid":"%d","resourceVersion":"%d","annotations":{"a":"%s"}}}}`+"\n", i, i, i+1, filler)
+		})
+	},
+	"events that never end": func(w http.ResponseWriter, r *http.Request, sent *atomic.Int64) bool {
+		if !isWatch(r) {
+			return false
+		}
+		w.Header().Set("Content-Type", "application/json")
+		return pour(w, sent, func(i int) string {
+			if i == 0 {
+				return `{"type":"ADDED","object":{"kind":"`
+			}
+			return filler
+		})
+	},
+	"garbage": func(w http.ResponseWriter, r *http.Request, sent *atomic.Int64) bool {
+		w.Header().Set("Content-Type", "application/json")
+		n, _ := io.WriteString(w, `{"kind": 3, "items": [[[`+"\x00\xff")
+		sent.Add(int64(n))
+		return true
+	},
+}
+
+func TestHostileAnswersCostNeitherMemoryNorTheOthers(t *testing.T) {
+	home, edge := lab.Targets["edge-1"], lab.Targets["edge-2"]
+	ns := lab.Namespace(t, "siege", home, edge)
+	lab.Register(t, "home", home)
+	op := lab.StartOperator(t, quick...)
+	fine := harness.Cinder(ns, "fine", "home")
+	lab.Deploy(t, fine)
+	lab.WaitReady(t, harness.ReadyTimeout, fine)
+	before, _ := op.Memory(t)
+	var stolen atomic.Bool
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { stolen.Store(true) }))
+	t.Cleanup(elsewhere.Close)
+	kinds := maps.Clone(attacks)
+	kinds["redirects"] = func(w http.ResponseWriter, r *http.Request, _ *atomic.Int64) bool {
+		http.Redirect(w, r, elsewhere.URL+r.URL.Path, http.StatusTemporaryRedirect)
+		return true
+	}
+	for i, kind := range slices.Sorted(maps.Keys(kinds)) {
+		t.Run(kind, func(t *testing.T) {
+			op.ForgetPeak(t)
+			var hostile atomic.Bool
+			var sent atomic.Int64
+			hostile.Store(true)
+			proxy := edge.Proxy(t)
+			proxy.Override(func(w http.ResponseWriter, r *http.Request) bool { return hostile.Load() && kinds[kind](w, r, &sent) })
+			name := fmt.Sprintf("hostile-%d", i)
+			lab.Register(t, name, edge, harness.With(proxy.Kubeconfig(t)))
+			tenant := harness.Cinder(ns, name, name)
+			lab.Deploy(t, tenant)
+			s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: fine.Name}}
+			slowest := time.Duration(0)
+			for began := time.Now(); time.Since(began) < siege; {
+				deleted := time.Now()
+				home.Delete(t, s.DeepCopy())
+				harness.Eventually(t, 5*time.Second, "drift on the other cluster is repaired", func(ctx context.Context) error {
+					return home.Client.Get(ctx, client.ObjectKeyFromObject(s), s)
+				})
+				slowest = max(slowest, time.Since(deleted))
+			}
+			_, peak := op.Memory(t)
+			t.Logf("%d MiB were sent; memory: %d MiB before, %d MiB at the peak; drift elsewhere was repaired within %s",
+				sent.Load()>>20, before, peak, slowest.Round(10*time.Millisecond))
+			if peak-before > growth {
+				t.Errorf("the operator's memory grew by %d MiB, want at most %d", peak-before, growth)
+			}
+			if stolen.Load() {
+				t.Error("a redirect was followed")
+			}
+			hostile.Store(false)
+			lab.WaitReady(t, harness.ReadyTimeout, tenant)
+		})
+	}
+}
