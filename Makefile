@@ -22,6 +22,7 @@ TARGETS ?= 2
 # tested at once (each suite brings up a lab of its own), and what is tested:
 #   make suite PACKAGES=./clusters/... TESTFLAGS='-run TestConnect -v'
 TEST_TIMEOUT ?= 20m
+SOAK_TIMEOUT ?= 6h
 TEST_PARALLEL ?= 2
 PACKAGES ?= ./...
 TESTFLAGS ?=
@@ -113,6 +114,11 @@ test: ## verify, then every suite of every module under the race detector.
 suite: lab-assets ## The operator's unit, integration and end-to-end suites (PACKAGES, TESTFLAGS).
 	@export KUBEBUILDER_ASSETS="$$($(LAB) assets)"; \
 	  go test -race -p $(TEST_PARALLEL) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PACKAGES)
+
+.PHONY: soak
+soak: lab-assets ## The kill matrix at every write and the isolation suite with a larger fleet, which take hours.
+	@export KUBEBUILDER_ASSETS="$$($(LAB) assets)" CINDER_SOAK=1; \
+	  go test -race -count=1 -v -p 1 -timeout $(SOAK_TIMEOUT) $(TESTFLAGS) ./test/e2e/killmatrix ./test/e2e/isolation
 
 .PHONY: test-lab
 test-lab: lab-assets ## The lab's own suites.
