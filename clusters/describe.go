@@ -26,6 +26,10 @@ func (e *answerError) Error() string {
 	return fmt.Sprintf("answered %d to %s", e.code, e.path)
 }
 
+// refusesOrCloses words a server that is gone or on its way: whether a call finds it so by the one or by the other is up to
+// chance, and one outage is to read the same from its first call to its last.
+const refusesOrCloses = "the server refuses connections or closes them"
+
 // describe words an error for a condition: the same fault in the same words each time. The errors themselves carry
 // source ports and times of day, which would make every repetition look like news.
 func describe(err error) string {
@@ -49,8 +53,8 @@ func describe(err error) string {
 		return errLocalAddress.Error()
 	case errors.Is(err, errOtherHost):
 		return errOtherHost.Error()
-	case errors.Is(err, errRefused):
-		return errRefused.Error()
+	case errors.Is(err, errRefused), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return refusesOrCloses
 	case errors.Is(err, errDeadline):
 		return errDeadline.Error()
 	case errors.As(err, &answer):
@@ -78,7 +82,7 @@ func describe(err error) string {
 	case errors.As(err, &op) && op.Op == "remote error":
 		return "the server refused the TLS handshake"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return "the server closed the connection"
+		return refusesOrCloses
 	case errors.As(err, &status):
 		s := status.Status()
 		return fmt.Sprintf("answered %d %s", s.Code, s.Reason)

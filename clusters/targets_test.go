@@ -218,18 +218,22 @@ func TestInputsAreReadAgainOnlyWhenTheyMoved(t *testing.T) {
 				}
 				return nil
 			})
-			if memo := memoOf(on.Target); len(memo.memo) != 0 {
+			if memoOf(on.Target) != 0 {
 				t.Error("the content of a deleted Secret is kept")
 			}
 		})
 	}
 }
 
-func memoOf(t Target) *inputs {
-	if c, ok := t.(*connection); ok {
-		return c.inputs
+// memoOf answers of how many objects the content is kept.
+func memoOf(t Target) int {
+	in, ok := t.Inputs().(*inputs)
+	if !ok {
+		return -1
 	}
-	return t.(*hub).inputs
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.memo)
 }
 
 func (f *fleet) reads(t *testing.T, from Target, key types.NamespacedName, want string) *corev1.Secret {

@@ -12,12 +12,9 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -53,15 +50,13 @@ type transport struct {
 	// observed is told of every answer: the verb and the status code, or "error".
 	observed func(verb, code string)
 	intake   *intake
-
-	mu    sync.Mutex // guards conns; never held across I/O
-	conns map[net.Conn]struct{}
+	sockets  *sockets
 }
 
 func newTransport(life context.Context, reg *Registration, t Timing, allowLocal bool, observed func(verb, code string)) (*transport, error) {
 	tr := &transport{
 		host: reg.Server.Host, life: life, timing: t,
-		observed: observed, intake: newIntake(), conns: map[net.Conn]struct{}{},
+		observed: observed, intake: newIntake(), sockets: &sockets{life: life, conns: map[net.Conn]struct{}{}},
 	}
 	tr.token.Store(&reg.Token)
 	tlsConfig := &tls.Config{
@@ -82,7 +77,7 @@ func newTransport(life context.Context, reg *Registration, t Timing, allowLocal 
 	tr.base = &http.Transport{
 		// The limits of dialling lie beyond those of calls, which are the ones that are told apart from other faults.
 		TLSClientConfig: tlsConfig, TLSHandshakeTimeout: 2 * t.CallTimeout, MaxIdleConnsPerHost: 8,
-		DialContext: tr.dialer(reg, 2*t.CallTimeout, allowLocal),
+		DialContext: tr.sockets.dialer(reg, 2*t.CallTimeout, allowLocal),
 	}
 	if reg.Proxy != nil {
 		tr.base.Proxy = http.ProxyURL(reg.Proxy)
@@ -91,86 +86,10 @@ func newTransport(life context.Context, reg *Registration, t Timing, allowLocal 
 	return tr, nil
 }
 
-// dialer checks the address that a registered name resolves to. A proxy of the operator's own environment is not the
-// registration's, and is not checked.
-func (t *transport) dialer(reg *Registration, timeout time.Duration, allowLocal bool) func(context.Context, string, string) (net.Conn, error) {
-	registered := map[string]bool{dialAddress(reg.Server): true}
-	if reg.Proxy != nil {
-		registered[dialAddress(reg.Proxy)] = true
-	}
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		d := &net.Dialer{Timeout: timeout, KeepAlive: 15 * time.Second}
-		if !allowLocal && registered[addr] {
-			d.ControlContext = func(_ context.Context, _, resolved string, _ syscall.RawConn) error {
-				if to, err := netip.ParseAddrPort(resolved); err != nil || isLocalAddr(to.Addr()) {
-					return errLocalAddress
-				}
-				return nil
-			}
-		}
-		// The http.Transport dials aside, and on after the call that wanted it was given up.
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(t.life, cancel)()
-		conn, err := d.DialContext(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		return t.track(conn)
-	}
-}
-
-// dialAddress is the host and port that an http.Transport dials for an address.
-func dialAddress(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
-	}
-	if port == "" {
-		port = "1080"
-	}
-	return net.JoinHostPort(u.Hostname(), port)
-}
-
-type trackedConn struct {
-	net.Conn
-	once   sync.Once
-	forget func()
-}
-
-// Close is part of net.Conn.
-func (c *trackedConn) Close() error {
-	c.once.Do(c.forget)
-	return c.Conn.Close()
-}
-
-func (t *transport) track(conn net.Conn) (net.Conn, error) {
-	tracked := &trackedConn{Conn: conn}
-	tracked.forget = func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		delete(t.conns, tracked)
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.conns == nil {
-		_ = conn.Close() // nobody reads it yet
-		return nil, errClosed
-	}
-	t.conns[tracked] = struct{}{}
-	return tracked, nil
-}
-
 // close ends every socket. Calls that still run fail; the connection has drained them before.
 func (t *transport) close() {
 	t.base.CloseIdleConnections()
-	t.mu.Lock()
-	conns := t.conns
-	t.conns = nil
-	t.mu.Unlock()
-	for conn := range conns {
-		_ = conn.Close() // there is nothing to be done about it
-	}
+	t.sockets.close()
 }
 
 // RoundTrip bounds a call as a whole, and a watch until its response headers are there: a limit on the client would cut

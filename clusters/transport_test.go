@@ -212,7 +212,7 @@ func TestFaultsAreWordedTheSameEachTime(t *testing.T) {
 		change func(*Registration)
 		want   string
 	}{
-		{"nobody listens", func(r *Registration) { r.Server = parsed(t, "https://127.0.0.1:1") }, "connection refused"},
+		{"nobody listens", func(r *Registration) { r.Server = parsed(t, "https://127.0.0.1:1") }, refusesOrCloses},
 		{"silence", func(r *Registration) { r.Server = parsed(t, unreachable) }, "no answer in time"},
 		{"another CA", func(r *Registration) {
 			ca, err := newAuthority()
