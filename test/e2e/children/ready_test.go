@@ -119,9 +119,10 @@ func TestACinderBecomesReadyAndItsChildrenStandOnItsTargetAndNowhereElse(t *test
 }
 
 // steady tells whether a request belongs to a fleet at rest: probes of the
-// cluster and of a Cinder's health, discovery, and watches that ran out.
+// cluster, of what it serves and permits and of a Cinder's health, and watches
+// that ran out.
 func steady(r harness.Request) bool {
-	return r.Verb == "watch" || r.ObjectRef.Subresource == "proxy" ||
+	return r.Verb == "watch" || r.ObjectRef.Subresource == "proxy" || strings.HasPrefix(r.ObjectRef.Resource, "selfsubject") ||
 		r.ObjectRef.Resource == "" // /readyz, /version, /api, /apis: no objects
 }
 
