@@ -120,6 +120,12 @@ soak: lab-assets ## The kill matrix at every write and the isolation suite with 
 	@export KUBEBUILDER_ASSETS="$$($(LAB) assets)" CINDER_SOAK=1; \
 	  go test -race -count=1 -v -p 1 -timeout $(SOAK_TIMEOUT) $(TESTFLAGS) ./test/e2e/killmatrix ./test/e2e/isolation
 
+# How long each fuzz target runs.
+FUZZTIME ?= 60s
+.PHONY: fuzz
+fuzz: lab-assets ## Every fuzz target for FUZZTIME each (their corpora are part of suite); FUZZ picks targets by a part of the name.
+	@export KUBEBUILDER_ASSETS="$$($(LAB) assets)" FUZZTIME="$(FUZZTIME)"; hack/fuzz.sh $(FUZZ)
+
 .PHONY: test-lab
 test-lab: lab-assets ## The lab's own suites.
 	@cd test/lab && go test -race -timeout $(TEST_TIMEOUT) $(TESTFLAGS) ./...

@@ -65,6 +65,7 @@ var rooms = []room{
 
 	{folder: "test/arch"},
 	{folder: "test/e2e", may: everyRoomBelowCmd, helper: true},
+	{folder: "test/fuzz", may: join(api, []string{"internal/render"})},
 	{folder: "test/bench", may: join(everyRoomBelowCmd, []string{"test/e2e"})},
 }
 

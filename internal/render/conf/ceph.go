@@ -58,6 +58,10 @@ func addCephFiles(data map[string]string, pool v1alpha1.RBDPoolSpec, key string)
 	if strings.ContainsAny(cluster+pool.User, "/[]") {
 		return fmt.Errorf(`spec.rbd: clusterName or user carries a "/" or a bracket`)
 	}
+	// Quotes, comments, variables and continuations of Ceph's own syntax.
+	if strings.ContainsAny(cluster+pool.User+strings.Join(hosts, ""), "\"'#;\\$=") {
+		return fmt.Errorf("spec.rbd: clusterName, user or a monitor carries a character that Ceph reads as syntax")
+	}
 	data[render.KeyCephConf] = "[global]\n" +
 		"mon_host = " + strings.Join(hosts, ",") + "\n" +
 		"keyring = " + render.CephDir + "/" + render.KeyringName(cluster, pool.User) + "\n" +
