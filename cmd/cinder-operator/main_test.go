@@ -75,7 +75,7 @@ func startHub(environment *envtest.Environment, folder string) error {
 	if admin, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
 		return err
 	}
-	for _, pattern := range []string{"rbac/*.yaml", "target-access/20-roles.yaml"} {
+	for _, pattern := range []string{"rbac/*.yaml", "target-access/20-roles.yaml", "webhook/role.yaml"} {
 		files, err := filepath.Glob(filepath.Join("..", "..", "config", pattern))
 		if err != nil {
 			return err
