@@ -51,6 +51,8 @@ type connection struct {
 	client     client.Client
 	reader     client.Reader
 	uid        types.UID
+	// identified is how many sockets had been opened when the cluster was last asked who it is.
+	identified atomic.Int64
 	version    string
 	// needs are what the account has to be permitted, and rights what it was found to lack; nil before it was asked.
 	needs  []Permission
@@ -128,7 +130,7 @@ func (c *connection) open(ctx context.Context, opts *Options, hooks connectionHo
 	if c.rt, err = newTransport(c.life, c.reg, c.timing, opts.AllowLocal, observed); err != nil {
 		return err
 	}
-	c.rt.intake.onFlood = c.kick
+	c.rt.intake.onFlood, c.rt.sockets.onOpen = c.kick, c.kick
 	c.http = &http.Client{
 		Transport: c.rt,
 		// A redirect is an answer like another: followed, it could carry the credential elsewhere.
@@ -152,6 +154,7 @@ func (c *connection) open(ctx context.Context, opts *Options, hooks connectionHo
 	if err := c.makeClients(opts, hooks); err != nil {
 		return err
 	}
+	c.identified.Store(c.rt.sockets.opened.Load())
 	if c.uid, err = identity(ctx, c.cluster.GetAPIReader(), c.reg.Server.String(), c.reg.CA); err != nil {
 		return err
 	}

@@ -276,6 +276,9 @@ func (m *member) probe(ctx context.Context, conn *connection, scheduled bool) {
 	began := time.Now()
 	m.lastTry = began
 	err := conn.probe(ctx)
+	if err == nil {
+		err = conn.sameCluster(ctx)
+	}
 	if ctx.Err() != nil {
 		return
 	}
@@ -289,6 +292,12 @@ func (m *member) probe(ctx context.Context, conn *connection, scheduled bool) {
 	case err == nil:
 		m.failures = 0
 		m.serves(conn)
+	case errors.Is(err, errAnotherCluster):
+		// Nothing cached of the one answers for the other, and nothing more is written there in the one's name.
+		m.registry.log(m.name).Info("Another cluster answers behind the registration, which is connected anew", "server", conn.reg.Host(), "was", conn.uid)
+		m.retry.reset()
+		m.lose(state{phase: phaseConnecting, tried: true}, conn)
+		m.why = "AnotherCluster"
 	case isUnauthorized(err):
 		m.retry.reset()
 		m.lose(state{phase: phaseUnauthorized, cause: describe(err), tried: true}, conn)

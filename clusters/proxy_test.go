@@ -82,6 +82,18 @@ func (r *relay) stop() {
 	}
 }
 
+// lead has new connections end at another API server.
+func (r *relay) lead(cfg *rest.Config) {
+	r.t.Helper()
+	u, err := url.Parse(cfg.Host)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.to = u.Host
+}
+
 // cut ends the connections there are and serves new ones.
 func (r *relay) cut() {
 	r.mu.Lock()
@@ -121,8 +133,9 @@ func (r *relay) track(c net.Conn) {
 func (r *relay) serve(c net.Conn) {
 	r.mu.Lock()
 	r.accepted++
+	to := r.to
 	r.mu.Unlock()
-	up, err := net.Dial("tcp", r.to)
+	up, err := net.Dial("tcp", to)
 	if err != nil {
 		_ = c.Close()
 		return

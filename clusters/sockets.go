@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -17,6 +18,9 @@ import (
 // that holds whatever dials for most of a minute after the last socket was closed.
 type sockets struct {
 	life context.Context
+	// opened counts them, and onOpen is told of each.
+	opened atomic.Int64
+	onOpen func()
 
 	mu    sync.Mutex // guards conns; never held across I/O
 	conns map[net.Conn]struct{}
@@ -89,6 +93,10 @@ func (s *sockets) track(conn net.Conn) (net.Conn, error) {
 		return nil, errClosed
 	}
 	s.conns[tracked] = struct{}{}
+	s.opened.Add(1)
+	if s.onOpen != nil {
+		s.onOpen()
+	}
 	return tracked, nil
 }
 

@@ -55,7 +55,7 @@ func runTests(m *testing.M) int {
 	folder, err := os.MkdirTemp("", "clusters-")
 	if err == nil {
 		defer func() { _ = os.RemoveAll(folder) }()
-		err = auditWatches(target, folder)
+		err = errors.Join(auditWatches(target, folder), shareToken(folder, hub, target))
 	}
 	if err == nil {
 		err = startBoth(hub, target)
@@ -76,6 +76,17 @@ func runTests(m *testing.M) int {
 		return 1
 	}
 	return 0
+}
+
+// sharedToken is an administrator's on both API servers, as one of an identity provider would be.
+const sharedToken = "shared-by-both"
+
+func shareToken(folder string, with ...*envtest.Environment) error {
+	file := filepath.Join(folder, "tokens.csv")
+	for _, environment := range with {
+		environment.ControlPlane.GetAPIServer().Configure().Append("token-auth-file", file)
+	}
+	return os.WriteFile(file, []byte(sharedToken+",shared,shared,system:masters\n"), 0o600)
 }
 
 func startBoth(hub, target *envtest.Environment) error {

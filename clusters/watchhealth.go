@@ -157,27 +157,7 @@ func (h *watchHealth) newInformer(lw toolscache.ListerWatcher, obj runtime.Objec
 	h.mu.Lock()
 	h.informers[i] = struct{}{}
 	h.mu.Unlock()
-	return &countedInformer{informer, h, i}
-}
-
-// countedInformer is counted while it runs: a cache of several namespaces does not wait for its informers when it ends.
-type countedInformer struct {
-	toolscache.SharedIndexInformer
-	health *watchHealth
-	self   *informerHealth
-}
-
-// RunWithContext is part of cache.SharedIndexInformer.
-func (i *countedInformer) RunWithContext(ctx context.Context) {
-	h := i.health
-	h.running.add(1)
-	defer h.running.add(-1)
-	defer func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(h.informers, i.self)
-	}()
-	i.SharedIndexInformer.RunWithContext(ctx)
+	return &countedInformer{SharedIndexInformer: informer, health: h, self: i, ended: make(chan struct{})}
 }
 
 // tally counts what runs. Unlike a sync.WaitGroup it may be added to while somebody waits.

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"c5c3.io/cinder-operator/api/v1alpha1"
 	"c5c3.io/cinder-operator/clusters"
 )
@@ -48,7 +50,7 @@ func (r *Reconciler) resolve(ctx context.Context, cr *v1alpha1.Cinder) (clusters
 // host identity because a kubeconfig was mixed up.
 func checkIdentity(cr *v1alpha1.Cinder, target clusters.Target) error {
 	known := cr.Status.TargetCluster
-	if target.IsHub() || known == nil || known.UID == "" || known.UID == string(target.UID()) {
+	if target.IsHub() || known == nil || known.UID == "" || clusters.SameCluster(target, types.UID(known.UID)) {
 		return nil
 	}
 	if cr.Annotations[v1alpha1.AnnotationAcceptCluster] == string(target.UID()) {
@@ -67,7 +69,7 @@ func checkIdentity(cr *v1alpha1.Cinder, target clusters.Target) error {
 // in its place and was accepted; else nil.
 func (p *Pass) formerCluster() *v1alpha1.TargetClusterStatusRef {
 	known := p.Cinder.Status.TargetCluster
-	if p.Target.IsHub() || known == nil || known.UID == "" || known.UID == string(p.Target.UID()) {
+	if p.Target.IsHub() || known == nil || known.UID == "" || clusters.SameCluster(p.Target, types.UID(known.UID)) {
 		return nil
 	}
 	return known

@@ -181,7 +181,7 @@ func waitingForParent(key types.NamespacedName) verdict {
 // satellites would find there says nothing about them.
 func heldElsewhere(parent *v1alpha1.Cinder, target clusters.Target) (verdict, bool) {
 	known := parent.Status.TargetCluster
-	if target.IsHub() || known == nil || known.UID == "" || known.UID == string(target.UID()) ||
+	if target.IsHub() || known == nil || known.UID == "" || clusters.SameCluster(target, types.UID(known.UID)) ||
 		parent.Annotations[v1alpha1.AnnotationAcceptCluster] == string(target.UID()) {
 		return verdict{}, false
 	}
