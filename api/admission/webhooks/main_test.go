@@ -135,9 +135,9 @@ func start(ctx context.Context, environment *envtest.Environment) (ended chan er
 	if err := errors.Join(certificate.SetupWithManager(mgr), SetupWithManager(mgr, mgr.GetAPIReader())); err != nil {
 		return nil, err
 	}
-	ended = make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
-	return ended, served(ctx)
+	result := make(chan error, 1)
+	go func() { result <- mgr.Start(ctx) }()
+	return result, served(ctx)
 }
 
 // served waits until the API server is answered by the webhooks.
