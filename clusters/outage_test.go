@@ -116,3 +116,21 @@ func TestRegistrationsThatCannotBeReadAreNotKeptQuietFor(t *testing.T) {
 		return nil
 	})
 }
+
+func TestADeregisteredClusterIsForgottenOnceAllOfItHasEnded(t *testing.T) {
+	forgotten := make(chan string, 1)
+	f := newFleet(t, func(o *Options) { o.Forgotten = func(name string) { forgotten <- name } })
+	secret := f.register("edge", kubeconfig(t, targetConfig, ""))
+	conn, _ := f.connected("edge").(*connection)
+	if err := hubAdmin.Delete(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case name := <-forgotten:
+		if name != "edge" || conn.life.Err() == nil || f.cachedObjects("edge", "ConfigMap") != -1 {
+			t.Errorf("told of %q while the connection has ended: %t", name, conn.life.Err() != nil)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("nobody was told")
+	}
+}
