@@ -144,6 +144,7 @@ func TestARestartedOperatorWritesNothingOverAHealthyFleet(t *testing.T) {
 	cinder := harness.Cinder(ns, "cinder", "edge-1")
 	lab.Deploy(t, cinder)
 	lab.WaitReady(t, harness.ReadyTimeout, cinder)
+	suite := t // the operator outlives the case that starts it
 	for _, how := range []struct {
 		name string
 		end  func()
@@ -153,9 +154,9 @@ func TestARestartedOperatorWritesNothingOverAHealthyFleet(t *testing.T) {
 	} {
 		t.Run(how.name, func(t *testing.T) {
 			how.end()
-			before := versions(t, ns, edge)
+			before, seen := versions(t, ns, edge), conditionsBut(cinder)
 			hub := lab.Hub.Mark(t)
-			op = lab.StartOperator(t, quick...)
+			op = lab.StartOperator(suite, quick...)
 			lab.HoldsFor(t, 15*time.Second, cinder, harness.Want{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue})
 			// A first apply after a start is a request that changes nothing, so it is
 			// the objects that tell.
@@ -164,7 +165,7 @@ func TestARestartedOperatorWritesNothingOverAHealthyFleet(t *testing.T) {
 			}
 			for _, r := range hub.Writes(t) {
 				if r.ObjectRef.Resource != "events" { // ClusterConnected is said once per start
-					t.Errorf("a restart wrote on the hub: %s %s", r.Verb, r.RequestURI)
+					t.Errorf("a restart wrote on the hub: %s %s; conditions were\n%sare\n%s", r.Verb, r.RequestURI, seen, conditionsBut(cinder))
 				}
 			}
 		})
