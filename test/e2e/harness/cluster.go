@@ -209,6 +209,17 @@ func (c *Cluster) Create(t testing.TB, obj client.Object) {
 	}
 }
 
+// Ensure makes an object that may be there already: what an earlier test of the
+// package left in a namespace that they share.
+func (c *Cluster) Ensure(t testing.TB, obj client.Object) {
+	t.Helper()
+	if err := c.Client.Create(t.Context(), obj); apierrors.IsAlreadyExists(err) {
+		c.Get(t, client.ObjectKeyFromObject(obj), obj)
+	} else if err != nil {
+		t.Fatalf("create %T %s on %s: %v", obj, client.ObjectKeyFromObject(obj), c.Name, err)
+	}
+}
+
 // Delete deletes an object that may be gone already.
 func (c *Cluster) Delete(t testing.TB, obj client.Object) {
 	t.Helper()

@@ -69,7 +69,7 @@ func CredentialSecrets(t testing.TB, c *Cluster, namespace string) {
 		databaseSecret:  {"username": "cinder", "password": "s3cr€t/&"},
 		messagingSecret: {"transport_url": "rabbit://cinder:secret@rabbitmq.openstack.svc:5672/cinder"},
 	} {
-		c.Create(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}, StringData: data})
+		c.Ensure(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}, StringData: data})
 	}
 }
 

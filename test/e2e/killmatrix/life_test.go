@@ -258,7 +258,7 @@ func bystanders(t *testing.T) func(*testing.T) {
 	}
 	was := map[types.UID]string{}
 	for _, obj := range objs {
-		edge.Create(t, obj)
+		edge.Ensure(t, obj)
 		was[obj.GetUID()] = obj.GetResourceVersion()
 	}
 	return func(t *testing.T) {
