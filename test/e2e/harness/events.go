@@ -15,7 +15,7 @@ import (
 )
 
 // Told counts the events on one object, by "Reason: note". A repetition that the
-// API keeps as a series counts as often as it was told.
+// API keeps as one object with a count counts as often as it was told.
 func (c *Cluster) Told(ctx context.Context, namespace string, uid types.UID) (map[string]int, error) {
 	list := &eventsv1.EventList{}
 	if err := c.Client.List(ctx, list, client.InNamespace(namespace)); err != nil {
@@ -27,7 +27,7 @@ func (c *Cluster) Told(ctx context.Context, namespace string, uid types.UID) (ma
 		if e.Regarding.UID != uid {
 			continue
 		}
-		times := 1
+		times := max(1, int(e.DeprecatedCount))
 		if e.Series != nil {
 			times = int(e.Series.Count)
 		}
