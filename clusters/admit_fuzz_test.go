@@ -4,12 +4,25 @@
 package clusters
 
 import (
+	"flag"
 	"slices"
 	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
 )
+
+// fuzzing tells whether this process fuzzes, or works for one that does. The target needs no API server, and every worker
+// would start its own.
+func fuzzing() bool {
+	flag.Parse()
+	for _, name := range []string{"test.fuzz", "test.fuzzworker"} {
+		if f := flag.Lookup(name); f != nil && f.Value.String() != f.DefValue {
+			return true
+		}
+	}
+	return false
+}
 
 // canary cannot be a key of a mapping that a message would name.
 const canary = "c4nary/of the document"
