@@ -29,7 +29,7 @@ import (
 
 const (
 	cinderName = "cinder"
-	waitFor    = 30 * time.Second
+	waitFor    = 90 * time.Second
 	waitStep   = 50 * time.Millisecond
 )
 
