@@ -82,13 +82,13 @@ func (m Mark) Requests(t testing.TB) []Request {
 	return out
 }
 
-// Writes are the requests among them that change an object; leases and reviews,
-// which change nothing of a user's, are left out.
+// Writes are the requests among them that change an object; leases, reviews and
+// dry runs, which change nothing of a user's, are left out.
 func (m Mark) Writes(t testing.TB) []Request {
 	t.Helper()
 	return slices.DeleteFunc(m.Requests(t), func(r Request) bool {
 		return !slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb) ||
-			r.ObjectRef.Resource == "leases" || strings.HasPrefix(r.ObjectRef.Resource, "selfsubject")
+			r.ObjectRef.Resource == "leases" || strings.Contains(r.RequestURI, "dryRun=All") || strings.HasPrefix(r.ObjectRef.Resource, "selfsubject")
 	})
 }
 
