@@ -92,6 +92,9 @@ func replaceJob(ctx context.Context, p *Pass, intent *batchv1.Job) (*batchv1.Job
 		return nil, fmt.Errorf("get Job %s/%s on %s: %w", p.Cinder.Namespace, intent.Name, p.Target, err)
 	}
 	if err == nil && !workload.SameJob(&now, intent) {
+		if !now.DeletionTimestamp.IsZero() || ptr.Deref(now.Status.Ready, 0) > 0 {
+			return nil, nil // it started, or ends, since the cache saw it
+		}
 		gone, err := p.Scope.Delete(ctx, &now, metav1.DeletePropagationBackground)
 		if err != nil || !gone {
 			return nil, err
