@@ -42,7 +42,9 @@ type point struct {
 // longest one repeat theirs.
 func points(t *testing.T, writes map[string]int, sample int) map[string][]point {
 	t.Helper()
-	seed := rand.Uint64()
+	// The sample is the same each time: a change is judged by what it changed. The
+	// soak tries everything, and CINDER_SEED another sample.
+	seed := uint64(20260101)
 	if s := os.Getenv("CINDER_SEED"); s != "" {
 		var err error
 		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
