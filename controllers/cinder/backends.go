@@ -151,8 +151,9 @@ func (r *Reconciler) sweepBackends(ctx context.Context, p *Pass, unread []string
 }
 
 // sweepBases removes every revision of Secrets whose base starts with prefix and
-// is not to be kept. A pod that still mounts one keeps what the kubelet has read;
-// its Deployment goes in the same pass.
+// is not to be kept. A pod that still mounts one keeps what the kubelet has read.
+// Its Deployment goes in the step of its workload, which a pass that waits for
+// the database does not reach: until then a new pod of it could not start.
 func sweepBases(ctx context.Context, p *Pass, prefix string, keep map[string]bool) error {
 	bases, err := p.Scope.RevisionBases(ctx, &corev1.Secret{})
 	if err != nil {
