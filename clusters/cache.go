@@ -5,8 +5,10 @@ package clusters
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,6 +87,8 @@ type composite struct {
 	references cache.Cache
 	plain      cache.Cache // nil where nothing but children is cached
 	health     *watchHealth
+	// synced: every informer there was had synced once.
+	synced atomic.Bool
 }
 
 var _ cache.Cache = (*composite)(nil)
@@ -189,13 +193,15 @@ func (c *composite) Start(ctx context.Context) error {
 	return err
 }
 
-// WaitForCacheSync is part of cache.Cache.
+// WaitForCacheSync is part of cache.Cache. A wait that is cancelled answers what was true before: a stop is no failure to
+// sync, and a source that is told of one is printed by its controller while its own goroutine is still clearing it.
 func (c *composite) WaitForCacheSync(ctx context.Context) bool {
 	for _, one := range c.each() {
 		if !one.WaitForCacheSync(ctx) {
-			return false
+			return errors.Is(ctx.Err(), context.Canceled) && c.synced.Load()
 		}
 	}
+	c.synced.Store(true)
 	return true
 }
 
