@@ -30,4 +30,4 @@ func TestMain(m *testing.M) {
 const abandonAfter = 6 * time.Second
 
 // quick makes an outage show within seconds.
-var quick = []string{"--probe-interval=1s", "--probe-timeout=1s", "--probe-failures=2", "--connect-grace=3s"}
+var quick = append(harness.QuickProbes(), "--connect-grace=3s")

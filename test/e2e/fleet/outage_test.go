@@ -140,7 +140,7 @@ func TestARestartedOperatorWritesNothingOverAHealthyFleet(t *testing.T) {
 	edge := lab.Targets["edge-1"]
 	ns := lab.Namespace(t, "restart", edge)
 	lab.Register(t, "edge-1", edge)
-	op := lab.StartOperator(t, quick...)
+	op := lab.StartOperator(t)
 	cinder := harness.Cinder(ns, "cinder", "edge-1")
 	lab.Deploy(t, cinder)
 	lab.WaitReady(t, harness.ReadyTimeout, cinder)
@@ -156,7 +156,7 @@ func TestARestartedOperatorWritesNothingOverAHealthyFleet(t *testing.T) {
 			how.end()
 			before, seen := versions(t, ns, edge), conditionsBut(cinder)
 			hub := lab.Hub.Mark(t)
-			op = lab.StartOperator(suite, quick...)
+			op = lab.StartOperator(suite)
 			lab.HoldsFor(t, 15*time.Second, cinder, harness.Want{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue})
 			// A first apply after a start is a request that changes nothing, so it is
 			// the objects that tell.

@@ -22,6 +22,12 @@ import (
 // stopTimeout is what the operator may take to end after a SIGTERM.
 const stopTimeout = 10 * time.Second
 
+// QuickProbes are flags that make an outage show within seconds. A probe still has time for an answer from a busy machine:
+// a suite must not take that for an outage.
+func QuickProbes() []string {
+	return []string{"--probe-interval=1s", "--probe-timeout=4s", "--probe-failures=2"}
+}
+
 // Operator is the operator's process, outside the hub, with its account there.
 type Operator struct {
 	cmd *exec.Cmd

@@ -16,4 +16,4 @@ var lab *harness.Lab
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m, harness.Options{Targets: 2}, &lab)) }
 
-var quick = []string{"--probe-interval=1s", "--probe-timeout=1s", "--probe-failures=2"}
+var quick = harness.QuickProbes()

@@ -27,7 +27,7 @@ var lab *harness.Lab
 // edge-1 and edge-2 are targets; edge-3 becomes another hub.
 func TestMain(m *testing.M) { os.Exit(harness.Main(m, harness.Options{Targets: 3}, &lab)) }
 
-var quick = []string{"--probe-interval=1s", "--probe-timeout=1s", "--probe-failures=2", "--connect-grace=3s"}
+var quick = append(harness.QuickProbes(), "--connect-grace=3s")
 
 func keyOf(obj client.Object) client.ObjectKey { return client.ObjectKeyFromObject(obj) }
 

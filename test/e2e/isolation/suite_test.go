@@ -17,7 +17,7 @@ var lab *harness.Lab
 func TestMain(m *testing.M) { os.Exit(harness.Main(m, harness.Options{Targets: 1}, &lab)) }
 
 // quick makes an outage show within seconds.
-var quick = []string{"--probe-interval=1s", "--probe-timeout=1s", "--probe-failures=2"}
+var quick = harness.QuickProbes()
 
 // fleet is how many clusters are healthy, and how many are holes beside them.
 func fleet() int {

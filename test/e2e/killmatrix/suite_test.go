@@ -26,7 +26,7 @@ var lab *harness.Lab
 func TestMain(m *testing.M) { os.Exit(harness.Main(m, harness.Options{Targets: 1}, &lab)) }
 
 // quick makes an outage show within seconds.
-var quick = []string{"--probe-interval=1s", "--probe-timeout=1s", "--probe-failures=2"}
+var quick = harness.QuickProbes()
 
 // soak tells whether everything is tried rather than a sample.
 func soak() bool { return os.Getenv("CINDER_SOAK") != "" }
