@@ -66,6 +66,8 @@ type connection struct {
 	wantDiscovery atomic.Bool
 	// changed tells that the cluster serves other kinds.
 	changed func()
+	// ending tells whether the whole registry ends.
+	ending func() bool
 
 	// lost is set by the first call that failed with the connection and cleared by the next good probe.
 	lost atomic.Pointer[loss]
@@ -94,13 +96,16 @@ type connectionHooks struct {
 	observed func(verb, code string)
 	// serves tells whether custom resources of a namespace may use the cluster.
 	serves func(namespace string) bool
+	// ending tells whether the registry itself ends, and every connection with it.
+	ending func() bool
 }
 
 // connect makes a connection and brings it into service: probe, version, identity, discovery, caches. It returns when ctx
 // ends, and leaves nothing behind when it fails. Life, not ctx, is what the connection lives on.
 func connect(ctx, life context.Context, name string, reg *Registration, opts *Options, hooks connectionHooks) (*connection, error) {
 	c := &connection{
-		name: name, reg: reg, timing: opts.Timing, kick: hooks.kick, changed: hooks.changed, idle: make(chan struct{}),
+		name: name, reg: reg, timing: opts.Timing, kick: hooks.kick, changed: hooks.changed, ending: hooks.ending,
+		idle: make(chan struct{}),
 		log: opts.Logger.WithValues("cluster", name), needs: opts.Permissions,
 	}
 	c.limit, c.limited = reg.limitedTo(opts.Namespace)
@@ -404,7 +409,11 @@ func (c *connection) silent(err error) error {
 	return connecting(c.name, CauseStarting, "it has not answered for a while, and somebody waits for it already", err)
 }
 
+// replaced is quiet too when the operator stops: that the cluster were away would be the last thing it says.
 func (c *connection) replaced(err error) error {
+	if c.ending() {
+		return connecting(c.name, CauseStarting, "the operator stops", err)
+	}
 	return connecting(c.name, CauseConnecting, "its connection was replaced", err)
 }
 

@@ -181,6 +181,7 @@ func (m *member) connect(ctx context.Context, reg *Registration) {
 		changed:  m.moved,
 		observed: func(verb, code string) { m.registry.metrics.request(m.name, verb, code) },
 		serves:   m.servesNamespace,
+		ending:   m.registry.ending,
 	})
 	switch {
 	case err == nil:

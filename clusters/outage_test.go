@@ -134,3 +134,15 @@ func TestADeregisteredClusterIsForgottenOnceAllOfItHasEnded(t *testing.T) {
 		t.Fatal("nobody was told")
 	}
 }
+
+func TestTheStopOfTheOperatorIsNoOutage(t *testing.T) {
+	f := newFleet(t)
+	f.register("edge", kubeconfig(t, targetConfig, ""))
+	target := f.connected("edge")
+	f.stop()
+	err := target.APIReader().Get(t.Context(), client.ObjectKey{Name: "default"}, &corev1.Namespace{})
+	u, ok := AsUnavailable(err)
+	if !ok || u.Cause != CauseStarting {
+		t.Errorf("a call that outlived the operator answers %v, want cause %s, which nobody writes down", err, CauseStarting)
+	}
+}

@@ -170,6 +170,13 @@ func (r *Registry) keep(ctx context.Context, what string, f func(context.Context
 	}
 }
 
+// ending tells whether Start is over, or will be shortly.
+func (r *Registry) ending() bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.life == nil || r.life.Err() != nil
+}
+
 // end waits for everything members do; their context has ended.
 func (r *Registry) end() {
 	r.mu.Lock()

@@ -14,9 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// statusWriteTimeout bounds the one status write of a pass. The write does not
-// end with the pass's own context: an operator that is told to stop still says
-// what the pass found.
+// statusWriteTimeout bounds the one status write of a pass.
 const statusWriteTimeout = 10 * time.Second
 
 // Status writes the status of one object once, at the end of a pass.
@@ -40,7 +38,14 @@ func Begin(obj client.Object, conditions func(client.Object) *[]metav1.Condition
 // The write carries the resourceVersion of obj, so that a pass over a stale copy
 // is refused with a Conflict instead of overwriting a newer outcome. An object
 // that is gone is no error.
+//
+// A pass whose context has ended writes nothing. The operator stops, and calls
+// that it cut off would be taken for findings: a healthy cluster for one that is
+// away, a step for one that failed. The next process finds out.
 func (s *Status) Write(ctx context.Context, c client.Client, obj client.Object) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("write status of %s/%s: the pass was stopped: %w", obj.GetNamespace(), obj.GetName(), err)
+	}
 	settle(s.conditions(obj), *s.conditions(s.stored), metav1.NewTime(s.now().Truncate(time.Second)))
 	same, err := sameStatus(s.stored, obj)
 	if err != nil || same {
@@ -50,7 +55,7 @@ func (s *Status) Write(ctx context.Context, c client.Client, obj client.Object) 
 	// computed against the stored status on top of the present metadata.
 	base, _ := s.stored.DeepCopyObject().(client.Object)
 	base.SetResourceVersion(obj.GetResourceVersion())
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusWriteTimeout)
+	ctx, cancel := context.WithTimeout(ctx, statusWriteTimeout)
 	defer cancel()
 	into, _ := obj.DeepCopyObject().(client.Object)
 	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})

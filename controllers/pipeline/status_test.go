@@ -4,6 +4,8 @@
 package pipeline
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -74,6 +76,21 @@ func TestStatusOnARealAPIServer(t *testing.T) {
 		}
 		if after := live(t, "same").ResourceVersion; after != before {
 			t.Errorf("the second pass wrote: %s, then %s", before, after)
+		}
+	})
+
+	t.Run("a pass that was stopped has found nothing out", func(t *testing.T) {
+		pdb := newPDB(t, "stopped")
+		before := pdb.ResourceVersion
+		ctx, stop := context.WithCancel(t.Context())
+		s := Begin(pdb, pdbConditions)
+		stop()
+		False(&pdb.Status.Conditions, 1, "A", "Away", "the call was cut off")
+		if err := s.Write(ctx, c, pdb); !errors.Is(err, context.Canceled) {
+			t.Errorf("Write answers %v", err)
+		}
+		if after := live(t, "stopped").ResourceVersion; after != before {
+			t.Error("what was cut off was stored")
 		}
 	})
 
