@@ -106,7 +106,7 @@ func connect(ctx, life context.Context, name string, reg *Registration, opts *Op
 	c := &connection{
 		name: name, reg: reg, timing: opts.Timing, kick: hooks.kick, changed: hooks.changed, ending: hooks.ending,
 		idle: make(chan struct{}),
-		log: opts.Logger.WithValues("cluster", name), needs: opts.Permissions,
+		log:  opts.Logger.WithValues("cluster", name), needs: opts.Permissions,
 	}
 	c.limit, c.limited = reg.limitedTo(opts.Namespace)
 	c.life, c.endLife = context.WithCancel(life)
