@@ -101,6 +101,7 @@ lint: verify-lint ## The same as verify-lint.
 tools: ## Build the development tools now rather than at first use.
 	@hack/tool.sh controller-gen
 	@hack/tool.sh golangci-lint
+	@hack/tool.sh chainsaw
 
 ##@ Tests
 
@@ -112,7 +113,7 @@ test: ## verify, then every suite of every module under the race detector.
 
 .PHONY: suite
 suite: lab-assets ## The operator's unit, integration and end-to-end suites (PACKAGES, TESTFLAGS).
-	@export KUBEBUILDER_ASSETS="$$($(LAB) assets)"; \
+	@export KUBEBUILDER_ASSETS="$$($(LAB) assets)" CHAINSAW="$$(hack/tool.sh chainsaw)"; \
 	  go test -race -p $(TEST_PARALLEL) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: soak

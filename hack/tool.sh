@@ -17,10 +17,11 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 module="${root}/hack/tools/${name}"
 
 case "${name}" in
+  chainsaw) package=github.com/kyverno/chainsaw requirement=github.com/kyverno/chainsaw ;;
   controller-gen) package=sigs.k8s.io/controller-tools/cmd/controller-gen requirement=sigs.k8s.io/controller-tools ;;
   golangci-lint) package=. requirement=github.com/golangci/golangci-lint/v2 ;;
   *)
-    echo "tool.sh: unknown tool ${name}; known: controller-gen golangci-lint" >&2
+    echo "tool.sh: unknown tool ${name}; known: chainsaw controller-gen golangci-lint" >&2
     exit 2
     ;;
 esac
