@@ -168,7 +168,9 @@ func (r *Registry) remove(name string) {
 	r.mu.Unlock()
 
 	m.stop()
-	r.events.eventf(m.reg.Load().ref, corev1.EventTypeNormal, eventDisconnected, "Deregistered", "The cluster is not registered any more")
+	if m.st.Load().seenNow() != nil { // it was connected once
+		r.events.eventf(m.reg.Load().ref, corev1.EventTypeNormal, eventDisconnected, "Deregistered", "The cluster is not registered any more")
+	}
 	r.running.Go(func() {
 		<-m.done
 		// Its goroutine has ended: nothing makes the series anew, unless the name was registered again.

@@ -120,6 +120,24 @@ func TestDeregistrationByLabelAndByDeletion(t *testing.T) {
 	}
 }
 
+func TestOnlyAClusterThatWasConnectedIsSaidToBeDisconnected(t *testing.T) {
+	f := newFleet(t)
+	for name, config := range map[string][]byte{"refused": []byte("{}"), "hole": kubeconfig(t, targetConfig, blackHole(t, true))} {
+		secret := f.register(name, config)
+		eventually(t, 20*time.Second, func(ctx context.Context) error {
+			_, err := f.targetCluster(ctx, name)
+			return err
+		})
+		if err := hubAdmin.Delete(t.Context(), secret); err != nil {
+			t.Fatal(err)
+		}
+		f.unavailable(name, CauseNotRegistered)
+	}
+	if told := f.recorded("ClusterDisconnected"); len(told) != 0 {
+		t.Errorf("events: %v", told)
+	}
+}
+
 func (f *fleet) series(cluster string) int {
 	f.t.Helper()
 	families, err := f.metrics.Gather()

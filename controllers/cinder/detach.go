@@ -5,6 +5,7 @@ package cinder
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -236,6 +237,10 @@ func (r *Reconciler) forgetDetached(ctx context.Context, p *Pass) error {
 		maps.DeleteFunc(annotations, stale)
 		obj.SetAnnotations(annotations)
 	})
+	var stalePass *staleError
+	if errors.As(err, &stalePass) {
+		return err
+	}
 	if err != nil {
 		// The finalizer is released, and nothing else reads them: the next pass
 		// tries again.
