@@ -46,6 +46,9 @@ func connectedCondition(a *admitted, st *state) metav1.Condition {
 		c.Status, c.Message = metav1.ConditionUnknown, "Waiting for the first answer of the API server"
 	default:
 		c.Status, c.Message = metav1.ConditionFalse, st.cause
+		if st.remedy != "" {
+			c.Message += "; " + st.remedy
+		}
 	}
 	return c
 }

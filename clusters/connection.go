@@ -86,6 +86,7 @@ type connection struct {
 type loss struct {
 	since  time.Time
 	cause  string
+	remedy string // where it is not the usual
 	silent bool
 }
 
@@ -110,11 +111,13 @@ func connect(ctx, life context.Context, name string, reg *Registration, opts *Op
 	}
 	c.limit, c.limited = reg.limitedTo(opts.Namespace)
 	c.life, c.endLife = context.WithCancel(life)
+	// A cluster that sends too much is not waited for: its caches will not synchronise.
+	ctx, giveUp := context.WithCancelCause(ctx)
 	// Discovery takes no context; this way it ends with the attempt all the same.
 	unlink := context.AfterFunc(ctx, c.endLife)
-	err := c.open(ctx, opts, hooks)
-	if !unlink() && err == nil {
-		err = context.Cause(ctx)
+	err := c.open(ctx, opts, hooks, giveUp)
+	if !unlink() && (err == nil || errors.Is(context.Cause(ctx), errTooMuch)) {
+		err = fmt.Errorf("%w: %w", errSync, context.Cause(ctx))
 	}
 	if err != nil {
 		c.close(0)
@@ -123,7 +126,7 @@ func connect(ctx, life context.Context, name string, reg *Registration, opts *Op
 	return c, nil
 }
 
-func (c *connection) open(ctx context.Context, opts *Options, hooks connectionHooks) error {
+func (c *connection) open(ctx context.Context, opts *Options, hooks connectionHooks, giveUp context.CancelCauseFunc) error {
 	var err error
 	c.silence = newSilence(c.timing.Patience, c.kick, c.changed)
 	observed := func(verb, code string) {
@@ -135,7 +138,12 @@ func (c *connection) open(ctx context.Context, opts *Options, hooks connectionHo
 	if c.rt, err = newTransport(c.life, c.reg, c.timing, opts.AllowLocal, observed); err != nil {
 		return err
 	}
-	c.rt.intake.onFlood, c.rt.sockets.onOpen = c.kick, c.kick
+	c.rt.intake = newIntake(opts.Limits)
+	c.rt.intake.exceeded = func(e *excess) {
+		giveUp(e) // of no effect once the connection serves
+		c.kick()
+	}
+	c.rt.sockets.onOpen = c.kick
 	c.http = &http.Client{
 		Transport: c.rt,
 		// A redirect is an answer like another: followed, it could carry the credential elsewhere.
@@ -159,8 +167,7 @@ func (c *connection) open(ctx context.Context, opts *Options, hooks connectionHo
 	if err := c.makeClients(opts, hooks); err != nil {
 		return err
 	}
-	c.identified.Store(c.rt.sockets.opened.Load())
-	if c.uid, err = identity(ctx, c.cluster.GetAPIReader(), c.reg.Server.String(), c.reg.CA); err != nil {
+	if err := c.identify(ctx); err != nil {
 		return err
 	}
 	c.running.Go(func() {
@@ -233,7 +240,18 @@ func (c *connection) makeClients(opts *Options, hooks connectionHooks) error {
 	spaces.served, spaces.serves = c.mapper.current.Load, hooks.serves
 	spaces.health.setOnError(func(_ kindKey, err error) { c.informers.failed(err) })
 	c.inputs = newInputs(c, c.reader, spaces, tell)
+	for _, health := range []*watchHealth{c.informers.health, spaces.health} {
+		health.weighs = true
+	}
 	return nil
+}
+
+// excess answers what the cluster sent too much of for its caches to be kept, or nil.
+func (c *connection) excess() *excess {
+	if e := c.rt.intake.flood.Load(); e != nil {
+		return e
+	}
+	return c.rt.intake.cached(c.informers.health.weight() + c.inputs.spaces.health.weight())
 }
 
 func (c *connection) sighting() *sighting {
@@ -372,6 +390,9 @@ func (c *connection) wrap(err error, namespace string) error {
 		return c.replaced(err)
 	case errors.Is(err, errSilent):
 		return c.silent(err)
+	case errors.Is(err, errAnotherCluster):
+		c.kick()
+		return connecting(c.name, CauseConnecting, errAnotherCluster.Error(), err)
 	}
 	l := c.noteLoss(err, errors.Is(err, errDeadline))
 	c.kick()

@@ -5,6 +5,7 @@ package clusters
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	toolscache "k8s.io/client-go/tools/cache"
@@ -17,6 +18,8 @@ type countedInformer struct {
 	health *watchHealth
 	self   *informerHealth
 	ended  chan struct{} // closed when the informer has run
+	// weighed: a handler counts the size of what is held.
+	weighed atomic.Bool
 }
 
 // RunWithContext is part of cache.SharedIndexInformer. An informer runs once.
@@ -40,17 +43,17 @@ func (i *countedInformer) HasSyncedChecker() toolscache.DoneChecker {
 
 // AddEventHandler is part of cache.SharedIndexInformer.
 func (i *countedInformer) AddEventHandler(handler toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
-	return i.wrap(i.SharedIndexInformer.AddEventHandler(handler))
+	return i.wrap(i.SharedIndexInformer.AddEventHandler(i.weighing(handler)))
 }
 
 // AddEventHandlerWithResyncPeriod is part of cache.SharedIndexInformer.
 func (i *countedInformer) AddEventHandlerWithResyncPeriod(handler toolscache.ResourceEventHandler, resync time.Duration) (toolscache.ResourceEventHandlerRegistration, error) {
-	return i.wrap(i.SharedIndexInformer.AddEventHandlerWithResyncPeriod(handler, resync))
+	return i.wrap(i.SharedIndexInformer.AddEventHandlerWithResyncPeriod(i.weighing(handler), resync))
 }
 
 // AddEventHandlerWithOptions is part of cache.SharedIndexInformer.
 func (i *countedInformer) AddEventHandlerWithOptions(handler toolscache.ResourceEventHandler, options toolscache.HandlerOptions) (toolscache.ResourceEventHandlerRegistration, error) {
-	return i.wrap(i.SharedIndexInformer.AddEventHandlerWithOptions(handler, options))
+	return i.wrap(i.SharedIndexInformer.AddEventHandlerWithOptions(i.weighing(handler), options))
 }
 
 // RemoveEventHandler is part of cache.SharedIndexInformer.
@@ -59,6 +62,14 @@ func (i *countedInformer) RemoveEventHandler(handle toolscache.ResourceEventHand
 		handle = ours.ResourceEventHandlerRegistration
 	}
 	return i.SharedIndexInformer.RemoveEventHandler(handle)
+}
+
+// weighing has the first handler of an informer count the size of what it is told of.
+func (i *countedInformer) weighing(handler toolscache.ResourceEventHandler) toolscache.ResourceEventHandler {
+	if !i.health.weighs || i.weighed.Swap(true) {
+		return handler
+	}
+	return &weighingHandler{handler, &i.self.bytes}
 }
 
 func (i *countedInformer) wrap(handle toolscache.ResourceEventHandlerRegistration, err error) (toolscache.ResourceEventHandlerRegistration, error) {

@@ -46,13 +46,18 @@ func describe(err error) string {
 		errno    syscall.Errno
 		timeout  net.Error
 	)
+	var tooMuch *excess
 	switch {
 	case err == nil:
 		return ""
+	case errors.As(err, &tooMuch):
+		return tooMuch.Error()
 	case errors.Is(err, errLocalAddress):
 		return errLocalAddress.Error()
 	case errors.Is(err, errOtherHost):
 		return errOtherHost.Error()
+	case errors.Is(err, errAnotherCluster):
+		return errAnotherCluster.Error()
 	case errors.Is(err, errRefused), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return refusesOrCloses
 	case errors.Is(err, errDeadline):

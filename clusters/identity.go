@@ -7,8 +7,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
+	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,25 +50,34 @@ func SameCluster(t Target, uid types.UID) bool {
 	return ok && uid == standIn(c.reg.Server.String(), c.reg.CA)
 }
 
-// errAnotherCluster says that another cluster answers than the one that was connected to.
-var errAnotherCluster = errors.New("another cluster answers there now")
-
-// sameCluster asks who answers, if a socket was opened since that was last asked: an address, a name or a load balancer may
-// lead elsewhere from one socket to the next. A cluster that will not say is taken for the same.
-func (c *connection) sameCluster(ctx context.Context) error {
-	opened := c.rt.sockets.opened.Load()
-	if opened == c.identified.Load() {
+// identify asks the cluster who it is, before anything is read or written in its name.
+func (c *connection) identify(ctx context.Context) error {
+	c.identified.Store(c.rt.sockets.opened.Load())
+	uid, code, over, err := c.rt.who(ctx)
+	switch {
+	case err != nil:
+		return err
+	case code != http.StatusOK:
+		c.uid = standIn(c.reg.Server.String(), c.reg.CA)
 		return nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.timing.ProbeTimeout, errDeadline)
-	defer cancel()
-	uid, err := identity(ctx, c.cluster.GetAPIReader(), c.reg.Server.String(), c.reg.CA)
-	if err != nil {
-		return err
+	c.uid = uid
+	if over != nil {
+		over.vouched.Store(true)
 	}
-	unsaid := standIn(c.reg.Server.String(), c.reg.CA)
-	if uid != c.uid && uid != unsaid && c.uid != unsaid {
-		return errAnotherCluster
+	c.rt.identified(uid)
+	return nil
+}
+
+// sameCluster asks who answers, if a socket was opened since that was last asked: whoever took the cluster's place is
+// noticed before anybody wants something of it.
+func (c *connection) sameCluster(ctx context.Context) error {
+	opened := c.rt.sockets.opened.Load()
+	if opened == c.identified.Load() && !c.rt.stranger() {
+		return nil
+	}
+	if err := c.rt.ask(ctx); err != nil {
+		return err
 	}
 	c.identified.Store(opened)
 	return nil

@@ -21,6 +21,9 @@ import (
 // is gone.
 const inputTTL = 100 * time.Second
 
+// inputLimit is the size of an object whose content is kept, in bytes: what is larger no API server stores.
+const inputLimit = 2 << 20
+
 var (
 	gvkSecret    = corev1.SchemeGroupVersion.WithKind("Secret")
 	gvkConfigMap = corev1.SchemeGroupVersion.WithKind("ConfigMap")
@@ -116,7 +119,7 @@ func (in *inputs) read(ctx context.Context, gvk schema.GroupVersionKind, key typ
 		}
 		return nil, fmt.Errorf("read %s %s: %w", gvk.Kind, key, err)
 	}
-	if watched {
+	if watched && weigh(fresh) <= inputLimit {
 		in.keep(at, fresh)
 	}
 	return fresh, nil

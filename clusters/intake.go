@@ -5,50 +5,73 @@ package clusters
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// errTooMuch is the error of an answer or a watch that was cut because the cluster sends more than is taken of it.
+// errTooMuch is what an excess is.
 var errTooMuch = errors.New("the cluster sends more than is taken of it")
 
-const (
-	// answerIntake bounds the answers of one connection that are being read at the same time: a client reads an answer to
-	// its end before it looks at it.
-	answerIntake = 64 << 20
-	// watchIntake and watchRate bound what the watches of one connection bring: so much at once, and so much per second
-	// in the long run.
-	watchIntake = 128 << 20
-	watchRate   = 1 << 20
-)
+// excess says what a cluster sends too much of. Its words stand in conditions.
+type excess struct{ words string }
+
+func (e *excess) Error() string { return e.words }
+
+// Is is asked by errors.Is.
+func (e *excess) Is(target error) bool { return target == errTooMuch }
+
+// excessRemedy is what somebody can do about an excess.
+const excessRemedy = "delete what carries the label openstack.c5c3.io/owner-kind there and is needed no more, limit the registration to namespaces, or spread the Cinders over more clusters"
+
+// Limits bound what is taken of one cluster, in bytes. Zero values take the defaults.
+type Limits struct {
+	// Answers bounds the answers that are being read at the same time: a client reads an answer to its end before it looks
+	// at it. Default 64 MiB.
+	Answers int64
+	// Watches and WatchRate bound what watches bring: so much at once, the first synchronisation included, and so much per
+	// second in the long run. Default 128 MiB and 1 MiB.
+	Watches, WatchRate int64
+	// Cached bounds the objects that are kept. Default 256 MiB.
+	Cached int64
+}
+
+func (l Limits) withDefaults() Limits {
+	orDefault(&l.Answers, 64<<20)
+	orDefault(&l.Watches, 128<<20)
+	orDefault(&l.WatchRate, 1<<20)
+	orDefault(&l.Cached, 256<<20)
+	return l
+}
 
 // intake bounds what a cluster can make the operator hold in memory.
 type intake struct {
-	answers    atomic.Int64
-	maxAnswers int64
-	// flooded is set once the watches brought too much: their caches are not to be kept.
-	flooded atomic.Bool
-	// onFlood is told so, once.
-	onFlood func()
+	limits  Limits
+	answers atomic.Int64
+	// flood is set once the watches brought too much: their caches are not to be kept.
+	flood atomic.Pointer[excess]
+	// exceeded is told of every excess. It does not block.
+	exceeded func(*excess)
 
-	mu    sync.Mutex // guards the fields below
-	left  float64
-	burst float64
-	rate  float64
-	at    time.Time
+	mu   sync.Mutex // guards the fields below
+	left float64
+	at   time.Time
 }
 
-func newIntake() *intake {
-	return &intake{maxAnswers: answerIntake, left: watchIntake, burst: watchIntake, rate: watchRate, at: time.Now()}
+func newIntake(limits Limits) *intake {
+	limits = limits.withDefaults()
+	return &intake{limits: limits, left: float64(limits.Watches), at: time.Now(), exceeded: func(*excess) {}}
 }
 
 // answer takes in n bytes of an answer, until done is told.
 func (i *intake) answer(n int) error {
-	if i.answers.Add(int64(n)) > i.maxAnswers {
-		return errTooMuch
+	if i.answers.Add(int64(n)) <= i.limits.Answers {
+		return nil
 	}
-	return nil
+	e := &excess{fmt.Sprintf("its answers are larger than the %s that are read of one cluster at a time", size(i.limits.Answers))}
+	i.exceeded(e)
+	return e
 }
 
 // done is told that an answer of n bytes is read no further.
@@ -57,15 +80,33 @@ func (i *intake) done(n int64) { i.answers.Add(-n) }
 // watch takes in n bytes of a watch.
 func (i *intake) watch(n int, now time.Time) error {
 	i.mu.Lock()
-	i.left = min(i.burst, i.left+i.rate*now.Sub(i.at).Seconds()) - float64(n)
+	i.left = min(float64(i.limits.Watches), i.left+float64(i.limits.WatchRate)*now.Sub(i.at).Seconds()) - float64(n)
 	i.at = now
 	enough := i.left < 0
 	i.mu.Unlock()
 	if !enough {
 		return nil
 	}
-	if !i.flooded.Swap(true) && i.onFlood != nil {
-		i.onFlood()
+	e := &excess{fmt.Sprintf("its watches bring more than the %s that are taken of one cluster at once, or %s a second in the long run",
+		size(i.limits.Watches), size(i.limits.WatchRate))}
+	if !i.flood.CompareAndSwap(nil, e) {
+		return i.flood.Load()
 	}
-	return errTooMuch
+	i.exceeded(e)
+	return e
+}
+
+// cached answers what is wrong with keeping that many bytes, or nil.
+func (i *intake) cached(n int64) *excess {
+	if n <= i.limits.Cached {
+		return nil
+	}
+	return &excess{fmt.Sprintf("the objects to be kept of it are larger than the %s that are kept of one cluster", size(i.limits.Cached))}
+}
+
+func size(n int64) string {
+	if n >= 1<<20 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d KiB", n>>10)
 }

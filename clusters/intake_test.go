@@ -25,7 +25,7 @@ func endless(w http.ResponseWriter, _ *http.Request) {
 func TestAnAnswerIsCutAtWhatIsTakenOfOneConnection(t *testing.T) {
 	s, reg := tlsServer(t, endless)
 	client, tr, _ := clientFor(t, reg, true)
-	tr.intake.maxAnswers = 1 << 20
+	tr.intake = newIntake(Limits{Answers: 1 << 20})
 	resp, err := get(t, client, s.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestAnAnswerIsCutAtWhatIsTakenOfOneConnection(t *testing.T) {
 	if !errors.Is(err, errTooMuch) || !errors.As(err, &tagged) {
 		t.Errorf("reading an endless answer ended with %v", err)
 	}
-	if n > tr.intake.maxAnswers {
+	if n > tr.intake.limits.Answers {
 		t.Errorf("%d bytes were taken", n)
 	}
 	if err := resp.Body.Close(); err != nil {
@@ -44,7 +44,7 @@ func TestAnAnswerIsCutAtWhatIsTakenOfOneConnection(t *testing.T) {
 	if left := tr.intake.answers.Load(); left != 0 {
 		t.Errorf("%d bytes count on after the answer was closed", left)
 	}
-	if tr.intake.flooded.Load() {
+	if tr.intake.flood.Load() != nil {
 		t.Error("an answer counts as a flood of the watches")
 	}
 }
@@ -53,7 +53,8 @@ func TestAWatchIsCutWhenItBringsTooMuch(t *testing.T) {
 	s, reg := tlsServer(t, endless)
 	client, tr, _ := clientFor(t, reg, true)
 	told := 0
-	tr.intake.burst, tr.intake.left, tr.intake.rate, tr.intake.onFlood = 1<<20, 1<<20, 1, func() { told++ }
+	tr.intake = newIntake(Limits{Watches: 1 << 20, WatchRate: 1})
+	tr.intake.exceeded = func(*excess) { told++ }
 	for range 2 {
 		resp, err := get(t, client, s.URL+"?watch=true")
 		if err != nil {
@@ -64,18 +65,18 @@ func TestAWatchIsCutWhenItBringsTooMuch(t *testing.T) {
 		}
 		_ = resp.Body.Close()
 	}
-	if !tr.intake.flooded.Load() || told != 1 {
-		t.Errorf("flooded is %t, told %d times", tr.intake.flooded.Load(), told)
+	if tr.intake.flood.Load() == nil || told != 1 {
+		t.Errorf("the flood is %v, told %d times", tr.intake.flood.Load(), told)
 	}
 }
 
 func TestAWatchMayBringMoreInTheLongRunThanAtOnce(t *testing.T) {
-	i := newIntake()
-	i.onFlood = func() { t.Error("it counts as a flood") }
+	i := newIntake(Limits{})
+	i.exceeded = func(*excess) { t.Error("it counts as a flood") }
 	now := i.at
 	for range 100 {
 		now = now.Add(time.Minute)
-		if err := i.watch(watchRate*59, now); err != nil {
+		if err := i.watch(59<<20, now); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -29,8 +29,9 @@ type state struct {
 	phase phase
 	// since is when the phase began.
 	since time.Time
-	// cause words what is wrong, in words that stay the same while it is.
-	cause string
+	// cause words what is wrong, in words that stay the same while it is, and remedy what is to be done about it where that
+	// is not the usual.
+	cause, remedy string
 	// conn is set exactly while the phase is phaseConnected.
 	conn *connection
 	// seen is what was last found out about the cluster, or nil. It outlives the connection.
@@ -193,6 +194,9 @@ func (m *member) connect(ctx context.Context, reg *Registration) {
 		m.stale = false
 		m.rebuildAt = time.Now().Add(m.rebuild.next())
 		m.registry.log(m.name).Error(err, "Renewing the caches failed")
+	case errors.Is(err, errTooMuch):
+		m.failed(err, old)
+		m.pause(ctx)
 	default:
 		m.failed(err, old)
 		m.wait(ctx, time.Until(started.Add(m.retry.next())))
@@ -218,6 +222,8 @@ func (m *member) failed(err error, old *connection) {
 	switch {
 	case isUnauthorized(err):
 		next.phase = phaseUnauthorized
+	case errors.Is(err, errTooMuch):
+		next.phase, next.remedy = phaseSyncFailed, excessRemedy
 	case errors.Is(err, errSync):
 		next.phase = phaseSyncFailed
 	}
@@ -276,7 +282,10 @@ func (m *member) watch(ctx context.Context, conn *connection) {
 func (m *member) probe(ctx context.Context, conn *connection, scheduled bool) {
 	began := time.Now()
 	m.lastTry = began
-	err := conn.probe(ctx)
+	var err error
+	if !conn.rt.stranger() {
+		err = conn.probe(ctx)
+	}
 	if err == nil {
 		err = conn.sameCluster(ctx)
 	}
@@ -287,9 +296,11 @@ func (m *member) probe(ctx context.Context, conn *connection, scheduled bool) {
 		m.lastProbe = began
 	}
 	m.registry.metrics.probed(m.name, time.Since(began))
+	tooMuch := conn.excess()
 	switch {
-	case conn.rt.intake.flooded.Load():
-		m.flooded(ctx, conn)
+	case tooMuch != nil:
+		m.failed(tooMuch, conn)
+		m.pause(ctx)
 	case err == nil:
 		m.failures = 0
 		m.serves(conn)
@@ -318,15 +329,14 @@ func (m *member) counted(held map[string]int) {
 	m.held = held
 }
 
-// flooded gives up a connection whose watches brought too much. The caches go with it, and the next attempt waits: each
-// takes in as much again.
-func (m *member) flooded(ctx context.Context, conn *connection) {
-	m.lose(state{phase: phaseUnreachable, cause: errTooMuch.Error(), tried: true}, conn)
-	timer := time.NewTimer(m.registry.opts.RetryMax)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
+// pause comes between two attempts to connect to a cluster that sends too much: each takes in as much again. It ends when
+// the registration changes.
+func (m *member) pause(ctx context.Context) {
+	a, until := m.reg.Load(), time.Now().Add(m.registry.opts.RetryMax)
+	for m.reg.Load() == a && time.Now().Before(until) {
+		if !m.wait(ctx, time.Until(until)) {
+			return
+		}
 	}
 }
 

@@ -46,7 +46,10 @@ func unreadRegistrations(cluster string, cause UnavailableCause) error {
 
 func unavailable(cluster string, cause UnavailableCause, l *loss, err error) error {
 	next := "look at its API server and at the network between; it is tried again by itself"
-	if cause == CauseUnauthorized {
+	switch {
+	case l.remedy != "":
+		next = l.remedy
+	case cause == CauseUnauthorized:
 		next = "put a valid credential into its registration"
 	}
 	return &UnavailableError{

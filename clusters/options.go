@@ -89,6 +89,8 @@ type Options struct {
 	AllowLocal bool
 	// Timing; zero values take the defaults.
 	Timing
+	// Limits; zero values take the defaults.
+	Limits Limits
 	// Children are the kinds that are cached on every cluster, restricted to ChildSelector.
 	Children []ChildKind
 	// References are kinds that others own and whose status the operator looks at: see Reference. They are watched in the

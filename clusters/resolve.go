@@ -57,7 +57,7 @@ func (r *Registry) resolve(ref *v1alpha1.TargetClusterRefSpec, hubNamespace stri
 		if st.phase == phaseUnauthorized {
 			cause = CauseUnauthorized
 		}
-		return nil, unavailable(name, cause, &loss{since: st.since, cause: st.cause}, nil)
+		return nil, unavailable(name, cause, &loss{since: st.since, cause: st.cause, remedy: st.remedy}, nil)
 	}
 	if l := st.conn.lost.Load(); l != nil && l.silent {
 		return nil, unavailable(name, CauseUnreachable, l, errDeadline)

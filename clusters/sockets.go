@@ -71,6 +71,11 @@ type trackedConn struct {
 	net.Conn
 	once   sync.Once
 	forget func()
+	// vouched: the cluster that was connected to answers on it.
+	vouched atomic.Bool
+
+	mu     sync.Mutex    // guards asking; never held across a call
+	asking chan struct{} // closed when the one who asks who answers has an answer; nil while nobody does
 }
 
 // Close is part of net.Conn.

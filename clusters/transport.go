@@ -12,11 +12,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
@@ -40,8 +42,9 @@ func (e *transportError) Unwrap() error { return e.err }
 // transport is how one connection speaks to its cluster. It owns its sockets: nothing is shared with another connection,
 // so that closing one is complete and a socket that hangs is not met again by the next.
 type transport struct {
-	base *http.Transport
-	host string
+	base   *http.Transport
+	host   string
+	server *url.URL
 	// token is read for every request, so that a new one serves the running watches too.
 	token atomic.Pointer[string]
 	// life ends every call when the connection is closed.
@@ -51,12 +54,16 @@ type transport struct {
 	observed func(verb, code string)
 	intake   *intake
 	sockets  *sockets
+	// expected is the UID of the cluster that is spoken to, once it is known and told.
+	expected atomic.Pointer[types.UID]
+	// doubt is set while it is not certain that this is who answers.
+	doubt atomic.Pointer[doubt]
 }
 
 func newTransport(life context.Context, reg *Registration, t Timing, allowLocal bool, observed func(verb, code string)) (*transport, error) {
 	tr := &transport{
-		host: reg.Server.Host, life: life, timing: t,
-		observed: observed, intake: newIntake(), sockets: &sockets{life: life, conns: map[net.Conn]struct{}{}},
+		host: reg.Server.Host, server: reg.Server, life: life, timing: t,
+		observed: observed, intake: newIntake(Limits{}), sockets: &sockets{life: life, conns: map[net.Conn]struct{}{}},
 	}
 	tr.token.Store(&reg.Token)
 	tlsConfig := &tls.Config{
@@ -95,12 +102,16 @@ func (t *transport) close() {
 // RoundTrip bounds a call as a whole, and a watch until its response headers are there: a limit on the client would cut
 // every watch. The timer lives until the body is closed.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	refused := t.doubted(req)
 	if req.URL.Host != t.host {
 		// The token must not follow a redirect.
+		refused = &transportError{errOtherHost}
+	}
+	if refused != nil {
 		if req.Body != nil {
 			_ = req.Body.Close()
 		}
-		return nil, &transportError{errOtherHost}
+		return nil, refused
 	}
 	parent, watch := req.Context(), isWatch(req)
 	limit := t.timing.limit(req)
@@ -115,7 +126,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if token := *t.token.Load(); token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	resp, err := t.base.RoundTrip(req)
+	resp, err := t.base.RoundTrip(t.vouching(req, limit.cancel))
 	if err != nil {
 		err = connectionError(parent, ctx, err)
 		end()

@@ -6,6 +6,7 @@ package clusters
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +27,8 @@ type kindKey struct {
 // reports itself synced for ever after, and may pause for half a minute before it tries again.
 type watchHealth struct {
 	scheme *runtime.Scheme
+	// weighs says that the size of what is held is counted. Set before the first informer is made.
+	weighs bool
 
 	mu        sync.Mutex // guards the fields below; never held across a call
 	informers map[*informerHealth]struct{}
@@ -39,6 +42,8 @@ type informerHealth struct {
 	key   kindKey
 	err   error
 	store toolscache.Store
+	// bytes is the size of what the informer holds, as far as its first handler was told.
+	bytes atomic.Int64
 }
 
 func newWatchHealth(scheme *runtime.Scheme) *watchHealth {
@@ -116,6 +121,17 @@ func (h *watchHealth) held() map[string]int {
 		}
 	}
 	return out
+}
+
+// weight is the size of what is held, in bytes.
+func (h *watchHealth) weight() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	sum := int64(0)
+	for i := range h.informers {
+		sum += i.bytes.Load()
+	}
+	return sum
 }
 
 func (h *watchHealth) forget(obj runtime.Object) {
