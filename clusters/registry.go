@@ -153,7 +153,7 @@ func (r *Registry) Start(ctx context.Context, _ multicluster.Aware) error {
 func (r *Registry) sources(h *hub) []registrationSource {
 	return []registrationSource{
 		&secretSource{hub: h.cluster, namespace: r.opts.ClustersNamespace},
-		&capiSource{hub: h, namespace: r.opts.ClustersNamespace, timing: r.opts.Timing},
+		&capiSource{hub: h, namespace: r.opts.ClustersNamespace, timing: r.opts.Timing, offered: sets.New[string]()},
 	}
 }
 

@@ -20,7 +20,8 @@ type registrationSource interface {
 	run(ctx context.Context, sink sink) error
 }
 
-// sink takes what a source finds. Its methods are called by one goroutine per source, and do not block.
+// sink takes what a source finds. Its methods may be called side by side, for one name by one goroutine at a time, and do
+// not block.
 type sink interface {
 	// offer tells of a registration that exists, or changed.
 	offer(from v1alpha1.TargetClusterSource, o offer)

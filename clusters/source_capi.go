@@ -5,8 +5,10 @@ package clusters
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/util/sets"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	capikubeconfig "sigs.k8s.io/cluster-api/util/kubeconfig"
@@ -39,7 +42,14 @@ type capiSource struct {
 	hub       *hub
 	namespace string
 	timing    Timing
+
+	mu sync.Mutex // guards offered; never held across a call
+	// offered are the names whose registration was read once. A later failure to read it changes nothing of it.
+	offered sets.Set[string]
 }
+
+// capiWorkers is how many kubeconfigs are read at the same time: one that the hub does not answer for holds up no other.
+const capiWorkers = 4
 
 var _ registrationSource = (*capiSource)(nil)
 
@@ -136,32 +146,88 @@ func (s *capiSource) watch(ctx context.Context, clusters, secrets cache.Cache, q
 	return ctx.Err()
 }
 
-// work offers what the queue names. What was there at the start is offered before the rest is called complete.
+// work offers what the queue names. The source is complete when what was there at the start was offered.
 func (s *capiSource) work(ctx context.Context, to sink, clusters client.Reader, q workqueue.TypedRateLimitingInterface[string]) error {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(gvkCluster.GroupVersion().WithKind(gvkCluster.Kind + "List"))
 	if err := clusters.List(ctx, list); err != nil {
 		return fmt.Errorf("list Clusters in namespace %s: %w", s.namespace, err)
 	}
+	var (
+		mu      sync.Mutex // guards initial
+		initial = sets.New[string]()
+	)
 	for i := range list.Items {
-		if err := s.settle(ctx, to, clusters, list.Items[i].GetName()); err != nil {
-			return err
-		}
+		initial.Insert(list.Items[i].GetName())
+		q.Add(list.Items[i].GetName())
 	}
-	to.complete(s.kind())
+	if len(initial) == 0 {
+		to.complete(s.kind())
+	}
 	defer context.AfterFunc(ctx, q.ShutDown)()
-	for {
-		name, down := q.Get()
-		if down {
-			return nil
-		}
-		if err := s.settle(ctx, to, clusters, name); err != nil {
-			q.AddRateLimited(name)
-		} else {
-			q.Forget(name)
-		}
-		q.Done(name)
+	var workers sync.WaitGroup
+	for range capiWorkers {
+		workers.Go(func() {
+			for {
+				name, down := q.Get()
+				if down {
+					return
+				}
+				if s.next(ctx, to, clusters, q, name) {
+					mu.Lock()
+					last := initial.Has(name) && len(initial) == 1
+					initial.Delete(name)
+					mu.Unlock()
+					if last {
+						to.complete(s.kind())
+					}
+				}
+				q.Done(name)
+			}
+		})
 	}
+	workers.Wait()
+	return nil
+}
+
+// next settles a name, and tells whether there is an offer for it now, or nothing to offer. One failure may be over in a
+// moment; what cannot be read for longer is registered all the same, so that nobody takes it for deregistered, and says so.
+func (s *capiSource) next(ctx context.Context, to sink, clusters client.Reader, q workqueue.TypedRateLimitingInterface[string], name string) bool {
+	err := s.settle(ctx, to, clusters, name)
+	if err == nil {
+		q.Forget(name)
+		return true
+	}
+	failures := q.NumRequeues(name)
+	q.AddRateLimited(name)
+	s.mu.Lock()
+	known := s.offered.Has(name)
+	s.mu.Unlock()
+	var unread *unreadError
+	if !known && failures > 0 && ctx.Err() == nil && errors.As(err, &unread) {
+		o := unread.offer
+		o.data.Missing = "cannot be read from the hub, which is tried again: " + describe(unread.err)
+		to.offer(s.kind(), o)
+	}
+	return known || failures > 0
+}
+
+// unreadError says that the kubeconfig of a Cluster could not be read.
+type unreadError struct {
+	offer offer // without it
+	err   error
+}
+
+func (e *unreadError) Error() string {
+	return fmt.Sprintf("read the kubeconfig of Cluster %s: %v", e.offer.name, e.err)
+}
+func (e *unreadError) Unwrap() error { return e.err }
+
+func (s *capiSource) offer(to sink, o offer) {
+	s.mu.Lock()
+	s.offered.Insert(o.name)
+	s.mu.Unlock()
+	to.offer(s.kind(), o)
 }
 
 func (s *capiSource) settle(ctx context.Context, to sink, clusters client.Reader, name string) error {
@@ -172,6 +238,9 @@ func (s *capiSource) settle(ctx context.Context, to sink, clusters client.Reader
 	err := clusters.Get(ctx, key, cluster)
 	switch {
 	case apierrors.IsNotFound(err):
+		s.mu.Lock()
+		s.offered.Delete(name)
+		s.mu.Unlock()
 		to.withdraw(s.kind(), name)
 		return nil
 	case err != nil:
@@ -187,7 +256,7 @@ func (s *capiSource) settle(ctx context.Context, to sink, clusters client.Reader
 		// Its status may also have been lost, in a move from one hub to another: it is registered all the same, so that
 		// nobody takes it for deregistered.
 		o.data.Missing = "is not there yet: the control plane of the Cluster is not initialised"
-		to.offer(s.kind(), o)
+		s.offer(to, o)
 		return nil
 	}
 	o.data.Kubeconfig, err = capikubeconfig.FromSecret(ctx, s.hub.cluster.GetAPIReader(), key)
@@ -197,9 +266,9 @@ func (s *capiSource) settle(ctx context.Context, to sink, clusters client.Reader
 	case err != nil && strings.HasPrefix(err.Error(), "missing key"): // the helper has no type for it
 		o.data.Missing = "is missing: the Secret " + name + capiKubeconfig + " has no key value"
 	case err != nil:
-		return fmt.Errorf("read the kubeconfig of Cluster %s: %w", key, err)
+		return &unreadError{o, err}
 	}
-	to.offer(s.kind(), o)
+	s.offer(to, o)
 	return nil
 }
 
