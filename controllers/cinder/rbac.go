@@ -8,10 +8,9 @@ package cinder
 // from clusters. The finalizers subresource is what an API server that enforces
 // owner reference permissions asks for when a child names its owner as blocking.
 
-// +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinders,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinders,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinders/status,verbs=patch
 // +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinders/finalizers,verbs=update
-// +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinderbackends;cinderbackupbackends,verbs=get;list;watch
+// +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinderbackends;cinderbackupbackends,verbs=list;watch
 // +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinderbackends,verbs=patch
-// +kubebuilder:rbac:groups="",resources=services/proxy,verbs=get
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch

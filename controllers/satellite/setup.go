@@ -32,7 +32,7 @@ import (
 // target cluster is granted there.
 //
 // +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinders,verbs=get;list;watch
-// +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinderbackends;cinderbackupbackends,verbs=get;list;watch
+// +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinderbackends;cinderbackupbackends,verbs=list;watch
 // +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinderbackends,verbs=patch
 // +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinderbackends/status;cinderbackupbackends/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch

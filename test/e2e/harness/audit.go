@@ -25,6 +25,7 @@ type Request struct {
 		Username string `json:"username"`
 	} `json:"user"`
 	ObjectRef struct {
+		APIGroup    string `json:"apiGroup"`
 		Resource    string `json:"resource"`
 		Subresource string `json:"subresource"`
 		Namespace   string `json:"namespace"`
@@ -42,6 +43,9 @@ type Mark struct {
 }
 
 func (c *Cluster) auditLog() string { return filepath.Join(c.lab.dir, "audit", c.Name+".log") }
+
+// Begin is the beginning of the cluster's audit log.
+func (c *Cluster) Begin() Mark { return Mark{cluster: c} }
 
 // Mark remembers the present end of the cluster's audit log.
 func (c *Cluster) Mark(t testing.TB) Mark {
