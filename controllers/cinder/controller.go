@@ -90,6 +90,7 @@ type Reconciler struct {
 	Deps
 
 	hub     client.Client
+	live    client.Reader // of the hub, past the cache
 	steps   *pipeline.Engine[*Pass]
 	metrics *metrics
 	probes  *probeCache
@@ -161,6 +162,7 @@ func newReconciler(mgr mcmanager.Manager, deps Deps) (*Reconciler, error) {
 	r := &Reconciler{
 		Deps:    deps,
 		hub:     mgr.GetLocalManager().GetClient(),
+		live:    mgr.GetLocalManager().GetAPIReader(),
 		metrics: m,
 		probes:  newProbeCache(),
 		missing: newMissingSince(),

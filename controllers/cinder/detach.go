@@ -107,6 +107,9 @@ func (r *Reconciler) detachBackend(ctx context.Context, p *Pass, b *v1alpha1.Cin
 		if !gone {
 			return detachWaits, fmt.Sprintf("CinderBackend %s is being detached: Deployment %s is being deleted", b.Name, volume.Name), nil
 		}
+		if err := r.notLeaving(ctx, p.Cinder); err != nil {
+			return 0, "", err
+		}
 	}
 	if outcome, _ := jobEnd(job); outcome != jobSucceeded {
 		// What succeeded is done, whatever the Job would be rendered from now.
@@ -128,6 +131,21 @@ func (r *Reconciler) detachBackend(ctx context.Context, p *Pass, b *v1alpha1.Cin
 			b.Name, job.Name, message), nil
 	}
 	return detachReleased, "", r.releaseBackend(ctx, p, b, job)
+}
+
+// notLeaving asks the hub itself whether a Cinder stays, before a Job is made for one of its backends. Cinders and backends
+// come by watches of their own: of those that were deleted together, the Cinder may still look as if it stayed, and the
+// Job would run against a database that is on its way out.
+func (r *Reconciler) notLeaving(ctx context.Context, cr *v1alpha1.Cinder) error {
+	now := &v1alpha1.Cinder{}
+	err := r.live.Get(ctx, client.ObjectKeyFromObject(cr), now)
+	switch {
+	case apierrors.IsNotFound(err), err == nil && (now.UID != cr.UID || !now.DeletionTimestamp.IsZero()):
+		return &staleError{fmt.Errorf("Cinder %s/%s is being deleted", cr.Namespace, cr.Name)}
+	case err != nil:
+		return fmt.Errorf("get Cinder %s/%s: %w", cr.Namespace, cr.Name, err)
+	}
+	return nil
 }
 
 // serviceRemoveJob is the Job of this very backend, as the cache knows it, or

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
+	"c5c3.io/cinder-operator/controllers/cinder"
 )
 
 const backendUIDAnnotation = "cinder.c5c3.io/backend-uid"
@@ -299,4 +300,24 @@ func TestASucceededRemovalIsNotRunAgainForAnotherConfiguration(t *testing.T) {
 	if n := f.counter("cinder_operator_service_remove_total", "result", "succeeded"); n != 1 {
 		t.Errorf("%v removals counted, want one", n)
 	}
+}
+
+// Cinders and backends come by watches of their own: the copy at hand may be of before.
+func TestNoBackendIsDetachedFromACinderThatIsBeingDeleted(t *testing.T) {
+	f := onTarget(t)
+	cr := f.cinder(func(c *v1alpha1.Cinder) { c.Finalizers = []string{"example.org/held"} })
+	old := cr.DeepCopy()
+	expect := func(state string, want bool) {
+		t.Helper()
+		if got, err := cinder.HoldsBackDetach(t.Context(), suite.hub, old); err != nil || got != want {
+			t.Errorf("a Cinder that %s holds back: %t (%v), want %t", state, got, err, want)
+		}
+	}
+	expect("stays", false)
+	if err := suite.hub.Delete(t.Context(), cr); err != nil {
+		t.Fatal(err)
+	}
+	expect("is being deleted", true)
+	f.edit(cr, func() { cr.Finalizers = nil })
+	expect("is gone", true)
 }
