@@ -5,12 +5,10 @@ package webhooks
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -35,63 +33,40 @@ const readTimeout = 5 * time.Second
 // SetupWithManager registers the webhooks of the three kinds with the manager's webhook server. reader must not be a
 // cache: whether a Cinder has a backup target already is decided by what the API server holds now.
 func SetupWithManager(mgr manager.Manager, reader client.Reader) error {
-	if err := builder.WebhookManagedBy(mgr, &v1alpha1.Cinder{}).
-		WithDefaulter(defaulter[*v1alpha1.Cinder]{
+	for path, handler := range map[string]crwebhook.Handler{
+		"/mutate-cinder-openstack-c5c3-io-v1alpha1-cinder": defaulter[*v1alpha1.Cinder]{
 			empty: func() *v1alpha1.Cinder { return &v1alpha1.Cinder{} },
 			fill:  admission.DefaultCinder,
 			spec:  func(obj *v1alpha1.Cinder) any { return obj.Spec },
-		}).
+		},
+		"/mutate-cinder-openstack-c5c3-io-v1alpha1-cinderbackend": defaulter[*v1alpha1.CinderBackend]{
+			empty: func() *v1alpha1.CinderBackend { return &v1alpha1.CinderBackend{} },
+			fill:  admission.DefaultCinderBackend,
+			spec:  func(obj *v1alpha1.CinderBackend) any { return obj.Spec },
+		},
+		"/mutate-cinder-openstack-c5c3-io-v1alpha1-cinderbackupbackend": defaulter[*v1alpha1.CinderBackupBackend]{
+			empty: func() *v1alpha1.CinderBackupBackend { return &v1alpha1.CinderBackupBackend{} },
+			fill:  admission.DefaultCinderBackupBackend,
+			spec:  func(obj *v1alpha1.CinderBackupBackend) any { return obj.Spec },
+		},
+	} {
+		mgr.GetWebhookServer().Register(path, &crwebhook.Webhook{Handler: handler})
+	}
+	if err := builder.WebhookManagedBy(mgr, &v1alpha1.Cinder{}).
 		WithValidator(validator[*v1alpha1.Cinder]{"Cinder", cinder(reader)}).
 		Complete(); err != nil {
 		return fmt.Errorf("set up the webhooks of Cinder: %w", err)
 	}
 	if err := builder.WebhookManagedBy(mgr, &v1alpha1.CinderBackend{}).
-		WithDefaulter(defaulter[*v1alpha1.CinderBackend]{
-			empty: func() *v1alpha1.CinderBackend { return &v1alpha1.CinderBackend{} },
-			fill:  admission.DefaultCinderBackend,
-			spec:  func(obj *v1alpha1.CinderBackend) any { return obj.Spec },
-		}).
 		WithValidator(validator[*v1alpha1.CinderBackend]{"CinderBackend", cinderBackend(reader)}).
 		Complete(); err != nil {
 		return fmt.Errorf("set up the webhooks of CinderBackend: %w", err)
 	}
 	if err := builder.WebhookManagedBy(mgr, &v1alpha1.CinderBackupBackend{}).
-		WithDefaulter(defaulter[*v1alpha1.CinderBackupBackend]{
-			empty: func() *v1alpha1.CinderBackupBackend { return &v1alpha1.CinderBackupBackend{} },
-			fill:  admission.DefaultCinderBackupBackend,
-			spec:  func(obj *v1alpha1.CinderBackupBackend) any { return obj.Spec },
-		}).
 		WithValidator(validator[*v1alpha1.CinderBackupBackend]{"CinderBackupBackend", cinderBackupBackend(reader)}).
 		Complete(); err != nil {
 		return fmt.Errorf("set up the webhooks of CinderBackupBackend: %w", err)
 	}
-	return nil
-}
-
-// defaulter fills in what a request leaves out.
-type defaulter[T client.Object] struct {
-	empty func() T
-	fill  func(T)
-	spec  func(T) any
-}
-
-// Default implements the defaulting webhook. An update that leaves the spec as it was is not touched: whoever changes a
-// label or takes a finalizer away asks for no new generation.
-func (d defaulter[T]) Default(ctx context.Context, obj T) error {
-	req, err := crwebhook.RequestFromContext(ctx)
-	if err != nil {
-		return err
-	}
-	if len(req.OldObject.Raw) > 0 {
-		old := d.empty()
-		if err := json.Unmarshal(req.OldObject.Raw, old); err != nil {
-			return fmt.Errorf("decode the stored object: %w", err)
-		}
-		if apiequality.Semantic.DeepEqual(d.spec(obj), d.spec(old)) {
-			return nil
-		}
-	}
-	d.fill(obj)
 	return nil
 }
 
