@@ -62,6 +62,9 @@ func hostText(host string) (string, error) {
 		return "", fmt.Errorf("the host is empty")
 	}
 	bare := strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	if bare == "" || strings.HasPrefix(host, "[") != strings.HasSuffix(host, "]") {
+		return "", fmt.Errorf("the host %q carries a bracket that encloses nothing", host)
+	}
 	if strings.Contains(bare, ":") {
 		addr, err := netip.ParseAddr(bare)
 		if err != nil || addr.Zone() != "" {

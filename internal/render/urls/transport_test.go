@@ -42,6 +42,9 @@ func TestAPartialOrUnusableBrokerURLIsNeverWritten(t *testing.T) {
 		"no user":               {Host: "mq", Password: "p"},
 		"no password":           {Host: "mq", Username: "u"},
 		"no host":               {Username: "u", Password: "p"},
+		"a bracket for a host":  {Host: "]", Username: "u", Password: "p"},
+		"brackets for a host":   {Host: "[]", Username: "u", Password: "p"},
+		"half an IPv6 address":  {Host: "[fd00::1", Username: "u", Password: "p"},
 		"a slash in the user":   {Host: "mq", Username: "u/v", Password: "p"},
 		"a slash in the secret": {Host: "mq", Username: "u", Password: "hunter2/x"},
 	} {
