@@ -25,6 +25,9 @@ func tunnel(t *testing.T, overTLS bool) *httptest.Server {
 	var running sync.WaitGroup
 	t.Cleanup(running.Wait)
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Once it is hijacked, the server no longer waits for a connection when it is closed.
+		running.Add(1)
+		defer running.Done()
 		up, err := net.Dial("tcp", r.Host)
 		if r.Method != http.MethodConnect || err != nil {
 			http.Error(w, "no", http.StatusBadGateway)
