@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Generates config/webhook/manifests.yaml, what the API server asks the operator about, from the markers of
-# api/admission/webhooks.
+# api/admission/webhooks, and beside it config/webhook/cert-manager/manifests.yaml: the same, with the annotation that makes
+# cert-manager write the authority.
 #
 #   CONTROLLER_GEN  path of the controller-gen binary (required)
 #   OUTPUT_ROOT     directory the file is written below, at its usual path (default: this repository)
@@ -20,3 +21,7 @@ cd "$root"
 manifests="$out/config/webhook/manifests.yaml"
 { sed 's|^//|#|' hack/boilerplate.go.txt; cat "$manifests"; } > "$manifests.tmp"
 mv "$manifests.tmp" "$manifests"
+
+mkdir -p "$out/config/webhook/cert-manager"
+awk '{ print } $0 == "metadata:" { print "  annotations:"; print "    cert-manager.io/inject-ca-from: c5c3-system/cinder-operator-webhook" }' \
+  "$manifests" > "$out/config/webhook/cert-manager/manifests.yaml"

@@ -151,14 +151,22 @@ func (c *Cluster) applyFolder(ctx context.Context, dir string) error {
 		if filepath.Base(file) == "kustomization.yaml" {
 			continue
 		}
-		objs, err := readManifests(file)
-		if err != nil {
+		if err := c.applyFile(ctx, file); err != nil {
 			return err
 		}
-		for _, obj := range objs {
-			if err := c.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(obj), manifestOwner, client.ForceOwnership); err != nil {
-				return fmt.Errorf("apply %s %s of %s on %s: %w", obj.GetKind(), obj.GetName(), file, c.Name, err)
-			}
+	}
+	return nil
+}
+
+// applyFile applies every manifest of a file.
+func (c *Cluster) applyFile(ctx context.Context, file string) error {
+	objs, err := readManifests(file)
+	if err != nil {
+		return err
+	}
+	for _, obj := range objs {
+		if err := c.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(obj), manifestOwner, client.ForceOwnership); err != nil {
+			return fmt.Errorf("apply %s %s of %s on %s: %w", obj.GetKind(), obj.GetName(), file, c.Name, err)
 		}
 	}
 	return nil

@@ -36,6 +36,8 @@ type Operator struct {
 	err                error
 	log                string
 	metricsAt, probeAt string
+	// WebhooksAt is the address that StartWithWebhooks chose for the webhooks.
+	WebhooksAt string
 }
 
 // StartOperator starts the operator and waits until it is ready. It is stopped
@@ -103,6 +105,16 @@ func (o *Operator) Stop(t testing.TB) {
 	case <-time.After(stopTimeout):
 		o.Kill()
 		t.Errorf("the operator did not end within %s of SIGTERM\n%s", stopTimeout, o.tail())
+	}
+}
+
+// Alive says whether the process runs.
+func (o *Operator) Alive() bool {
+	select {
+	case <-o.exited:
+		return false
+	default:
+		return true
 	}
 }
 
