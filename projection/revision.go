@@ -33,7 +33,7 @@ const revisionDigest = 10
 // ApplyRevision applies a Secret or ConfigMap that never changes: its name is
 // base and a digest of its content, which it returns; new content is a new
 // object. intent's own name is ignored. The other revisions of the base stay
-// until PruneRevisions or SweepRevisions.
+// until PruneRevisions, SweepUnnamed or SweepRevisions.
 func (s *Scope) ApplyRevision(ctx context.Context, base string, intent client.Object) (string, error) {
 	if base == "" {
 		return "", errors.New("a revision without a base name")
@@ -181,6 +181,22 @@ func (s *Scope) SweepRevisions(ctx context.Context, kind client.Object, base str
 		errs = append(errs, s.deleteRevision(ctx, refTo(ref.GroupVersionKind, &items[i]), &items[i]))
 	}
 	return errors.Join(errs...)
+}
+
+// SweepUnnamed deletes the revisions of a base that no pod template in the
+// namespace and no ReplicaSet with pods names. What is still named stays until it
+// is asked for again: a pod that is made anew could not start without it.
+func (s *Scope) SweepUnnamed(ctx context.Context, kind client.Object, base string) error {
+	revisions, ref, err := s.cachedRevisions(ctx, kind, base)
+	if err != nil {
+		return err
+	}
+	revisions = slices.DeleteFunc(revisions, func(r client.Object) bool { return r.GetDeletionTimestamp() != nil })
+	if len(revisions) == 0 {
+		return nil
+	}
+	slices.SortFunc(revisions, newestFirst)
+	return s.pruneUnnamed(ctx, ref, base, revisions)
 }
 
 // PruneRevisions deletes the revisions of a base beyond the current one and the

@@ -299,6 +299,37 @@ func TestASweepOfRevisionsTakesThemWholeAlsoWhatIsStillNamed(t *testing.T) {
 	f.wantLeft(names)
 }
 
+func TestWhatNothingProjectsIsSweptOnceNoPodTemplateNamesIt(t *testing.T) {
+	f := onTarget(t)
+	names := f.reviseTimes("base", 5)
+	d := deployment("d")
+	mounting(&d.Spec.Template.Spec, names[4])
+	f.apply(d)
+	sweep := func() {
+		t.Helper()
+		if err := f.scope.SweepUnnamed(f.ctx, &corev1.Secret{}, "base"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweep()
+	f.wantLeft(names, names[4])
+	for _, n := range names {
+		f.awaitCached(secret(n))
+	}
+	sweep()
+	f.target.calls.reset()
+	for range 20 {
+		sweep()
+	}
+	if calls := f.target.calls.all(); len(calls) != 0 {
+		t.Errorf("while nothing changes the requests are %v", calls)
+	}
+
+	f.remove(d)
+	sweep()
+	f.wantLeft(names)
+}
+
 func TestTheRevisionsOfAnotherOwnerAreNeitherListedNorPruned(t *testing.T) {
 	f := onTarget(t)
 	mine := f.reviseTimes("mine", 1)

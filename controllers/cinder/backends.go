@@ -151,9 +151,9 @@ func (r *Reconciler) sweepBackends(ctx context.Context, p *Pass, unread []string
 }
 
 // sweepBases removes every revision of Secrets whose base starts with prefix and
-// is not to be kept. A pod that still mounts one keeps what the kubelet has read.
-// Its Deployment goes in the step of its workload, which a pass that waits for
-// the database does not reach: until then a new pod of it could not start.
+// is not to be kept, once no pod template names it: its Deployment goes, or is
+// rendered without it, in the step of its workload, which a pass that waits for
+// the database does not reach. What that step changes brings the next pass.
 func sweepBases(ctx context.Context, p *Pass, prefix string, keep map[string]bool) error {
 	bases, err := p.Scope.RevisionBases(ctx, &corev1.Secret{})
 	if err != nil {
@@ -163,7 +163,7 @@ func sweepBases(ctx context.Context, p *Pass, prefix string, keep map[string]boo
 		if !strings.HasPrefix(base, prefix) || keep[base] {
 			continue
 		}
-		if err := p.Scope.SweepRevisions(ctx, &corev1.Secret{}, base); err != nil {
+		if err := p.Scope.SweepUnnamed(ctx, &corev1.Secret{}, base); err != nil {
 			return err
 		}
 	}

@@ -294,3 +294,40 @@ func TestSeveralReadyBackupTargetsStopTheBackupService(t *testing.T) {
 		t.Errorf("/etc/ceph of the backup service is %q (%v)", files, err)
 	}
 }
+
+// A pass that waits for the database does not reach the step that takes the
+// Deployment away: its pods must be able to start until then.
+func TestTheSecretsOfABackendWithoutItsKeyOutliveItsDeployment(t *testing.T) {
+	t.Parallel()
+	f := onHub(t)
+	f.secrets()
+	f.cinder()
+	f.keySecret("key-a")
+	f.rbdBackend("rbd-a", "cinder-a", "key-a")
+	f.endJob("cinder-db-sync", true)
+	f.awaitReady()
+
+	f.update(func(cr *v1alpha1.Cinder) { cr.Spec.Image.Tag = "2026.2" })
+	f.awaitCondition(v1alpha1.ConditionDatabaseReady, metav1.ConditionFalse, v1alpha1.ReasonImageReleaseMismatch)
+	f.setSecret("key-a", "userKey", "not a key")
+	f.awaitCondition(v1alpha1.ConditionBackendsReady, metav1.ConditionFalse, v1alpha1.ReasonWaitingForBackends)
+	var volume appsv1.Deployment
+	f.awaitChild(&volume, "cinder-volume-rbd-a")
+	for _, v := range volume.Spec.Template.Spec.Volumes {
+		if v.Projected == nil {
+			continue
+		}
+		for _, source := range v.Projected.Sources {
+			if source.Secret != nil {
+				f.awaitChild(&corev1.Secret{}, source.Secret.Name)
+			}
+		}
+	}
+	if f.revisions("cinder-backend-rbd-a-") == 0 {
+		t.Error("the Secrets are swept while the Deployment names them")
+	}
+
+	f.update(func(cr *v1alpha1.Cinder) { cr.Spec.Image.Tag = "2026.1" })
+	f.collect("cinder-volume-rbd-a")
+	f.awaitNoRevision("cinder-backend-rbd-a-")
+}

@@ -134,6 +134,8 @@ func TestTheHealthConditionNamesWhatIsWrong(t *testing.T) {
 	}{
 		{"another status", unhealthy(http.StatusServiceUnavailable), v1alpha1.ReasonAPIUnhealthy},
 		{"no endpoints", status(503, `no endpoints available for service "cinder"`), v1alpha1.ReasonEndpointNotReady},
+		{"a Service that is gone", status(404, `services "cinder" not found`), v1alpha1.ReasonHealthCheckFailed},
+		{"endpoints not written yet", status(404, `endpoints "cinder" not found`), v1alpha1.ReasonEndpointNotReady},
 		{"a refused connection", status(503, "error trying to reach service: dial tcp 10.0.0.1:8776: connect: connection refused"), v1alpha1.ReasonConnectionFailed},
 		{"a silent pod", status(504, "error trying to reach service: context deadline exceeded"), v1alpha1.ReasonHealthCheckTimeout},
 		{"a forbidden proxy", status(403, "services \"cinder\" is forbidden"), v1alpha1.ReasonHealthCheckFailed},
@@ -194,7 +196,7 @@ func TestABackendThatLeavesTakesItsVolumeServiceAlong(t *testing.T) {
 	// What was read and is missing takes it down.
 	f.sayCredentials(second, &second.Status.Conditions, metav1.ConditionFalse, v1alpha1.ReasonWaitingForCredentials)
 	f.awaitCondition(v1alpha1.ConditionBackendsReady, metav1.ConditionFalse, v1alpha1.ReasonWaitingForBackends)
-	f.awaitGone(&appsv1.Deployment{}, "cinder-volume-nfs-c")
+	f.collect("cinder-volume-nfs-c")
 	f.awaitNoRevision("cinder-backend-nfs-c-")
 	if s := f.get().Status.VolumeServices; len(s) != 1 {
 		t.Errorf("volume services are %v", s)
