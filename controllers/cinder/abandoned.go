@@ -18,10 +18,13 @@ import (
 
 // abandoned words the note of the children that stay behind somewhere, and logs
 // it whole: an event is cut to what the API admits.
-func (r *Reconciler) abandoned(ctx context.Context, cr *v1alpha1.Cinder, where string) string {
-	names := childNames(cr, r.backupTargets(ctx, cr))
-	log.FromContext(ctx).Info("children abandoned", "cinder", cr.Name, "namespace", cr.Namespace, "where", where, "children", names)
-	return listNote(fmt.Sprintf("children in namespace %s stay behind on %s:", cr.Namespace, where), names)
+func (r *Reconciler) abandoned(ctx context.Context, cr *v1alpha1.Cinder, v verdict) string {
+	names := v.names
+	if names == nil {
+		names = childNames(cr, r.backupTargets(ctx, cr))
+	}
+	log.FromContext(ctx).Info("children abandoned", "cinder", cr.Name, "namespace", cr.Namespace, "where", v.left, "children", names)
+	return listNote(fmt.Sprintf("children in namespace %s stay behind on %s:", cr.Namespace, v.left), names)
 }
 
 // listBackupTargets names the backup targets of a Cinder. They are no more than part

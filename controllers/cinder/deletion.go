@@ -23,11 +23,12 @@ import (
 // first result tells that the finalizers are gone, after which there is no status
 // left to write.
 func (r *Reconciler) reconcileDelete(ctx context.Context, p *Pass, resolveErr error) (released bool, res ctrl.Result, err error) {
-	why, waiting := resolveErr, false
+	why := resolveErr
+	var held []string
 	if why == nil {
-		waiting, why = r.finalizeDatabase(ctx, p)
+		held, why = r.finalizeDatabase(ctx, p)
 	}
-	if why == nil && waiting {
+	if why == nil && len(held) > 0 && !givenUp(p.Cinder) {
 		return false, ctrl.Result{RequeueAfter: r.Intervals.DatabaseWait}, nil
 	}
 	if why == nil && !p.Target.IsHub() {
@@ -42,7 +43,9 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, p *Pass, resolveErr er
 		// The sweep outlived its connection, for which another one stands ready.
 		return false, ctrl.Result{RequeueAfter: r.Intervals.NextPass}, nil
 	}
-	v := judge(r.plightOf(p, why))
+	pl := r.plightOf(p, why)
+	pl.held = held
+	v := judge(pl)
 	switch {
 	case v.release:
 		return r.letGo(ctx, p, v)
@@ -69,11 +72,16 @@ func (r *Reconciler) letGo(ctx context.Context, p *Pass, v verdict) (bool, ctrl.
 	// No status is stored anymore that they could wait for.
 	p.events.flush(r.Recorder, p.Cinder)
 	if v.left != "" {
-		record(r.Recorder, p.Cinder, corev1.EventTypeWarning, EventRemoteChildrenAbandoned, r.abandoned(ctx, p.Cinder, v.left))
+		record(r.Recorder, p.Cinder, corev1.EventTypeWarning, EventRemoteChildrenAbandoned, r.abandoned(ctx, p.Cinder, v))
 		return true, ctrl.Result{}, nil
 	}
 	record(r.Recorder, p.Cinder, corev1.EventTypeNormal, EventDatabaseFinalized, databaseFinalizedNote(p.Cinder))
 	return true, ctrl.Result{}, nil
+}
+
+// givenUp tells whether somebody gave the children of a Cinder up by annotation.
+func givenUp(cr *v1alpha1.Cinder) bool {
+	return cr.Annotations[v1alpha1.AnnotationAbandonChildren] == "true"
 }
 
 func (r *Reconciler) plightOf(p *Pass, why error) plight {
@@ -81,7 +89,7 @@ func (r *Reconciler) plightOf(p *Pass, why error) plight {
 	pl := plight{
 		err:        why,
 		cluster:    clusterName(cr),
-		givenUp:    cr.Annotations[v1alpha1.AnnotationAbandonChildren] == "true",
+		givenUp:    givenUp(cr),
 		deletedFor: now.Sub(cr.DeletionTimestamp.Time),
 		missingFor: r.missing.age(clusterName(cr), now),
 		window:     r.AbandonAfter,

@@ -155,39 +155,45 @@ func grantIntent(cr *v1alpha1.Cinder) *unstructured.Unstructured {
 
 // finalizeDatabase deletes the SQL objects of a deleted Cinder by name, one after
 // the other: mariadb-operator's finalizers need what the later ones describe. It
-// tells whether one of them is still there. It runs whatever the spec now says,
-// since an earlier one may have been managed.
-func (r *Reconciler) finalizeDatabase(ctx context.Context, p *Pass) (waiting bool, err error) {
+// names what is still there. It runs whatever the spec now says, since an earlier
+// one may have been managed. When the children were given up it waits for none of
+// them before it deletes the next.
+func (r *Reconciler) finalizeDatabase(ctx context.Context, p *Pass) (left []string, err error) {
 	served, err := p.Target.Serves(projection.MariaDBDatabase)
 	if err != nil {
-		return false, fmt.Errorf("ask whether %s serves %s: %w", p.Target, projection.MariaDBDatabase.Kind, err)
+		return nil, fmt.Errorf("ask whether %s serves %s: %w", p.Target, projection.MariaDBDatabase.Kind, err)
 	}
 	if !served {
-		return false, nil
+		return nil, nil
 	}
 	scope, err := r.Projector.Scope(p.Target, p.Cinder)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	there, err := anyOf(ctx, scope, p.Cinder)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	message := fmt.Sprintf("deletion waits until the MariaDB Grant, User and Database %s/%s are gone from %s", p.Cinder.Namespace, p.Cinder.Name, p.Target)
+	message := fmt.Sprintf("deletion waits until the MariaDB Grant, User and Database %s/%s are gone from %s, or ends without them once the Cinder is annotated with %s=true",
+		p.Cinder.Namespace, p.Cinder.Name, p.Target, v1alpha1.AnnotationAbandonChildren)
 	if was := meta.FindStatusCondition(p.stored, v1alpha1.ConditionDatabaseReady); there && (was == nil || was.Message != message) {
 		p.normal(EventFinalizingDatabase, "deleting the MariaDB Grant, User and Database "+p.Cinder.Name)
 	}
 	for _, gvk := range sqlKinds {
 		gone, err := scope.Delete(ctx, sqlObject(p.Cinder, gvk), metav1.DeletePropagationBackground)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		if !gone {
-			p.setFalse(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonWaitingForDatabase, "%s", message)
-			return true, nil
+		if gone {
+			continue
+		}
+		left = append(left, gvk.Kind+" "+p.Cinder.Name)
+		p.setFalse(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonWaitingForDatabase, "%s", message)
+		if !givenUp(p.Cinder) {
+			break
 		}
 	}
-	return false, nil
+	return left, nil
 }
 
 // anyOf tells whether a SQL object of the Cinder is known to be there.

@@ -4,12 +4,17 @@
 package cinder_test
 
 import (
+	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -147,6 +152,76 @@ func TestAManagedDatabaseGoesBeforeItsCinder(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestADatabaseThatNeverGoesIsGivenUpByAnnotation(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(f *fixture) {
+		f.secrets()
+		f.object(mariaDBKind, "mariadb", fields{"storage": fields{"size": "1Gi"}})
+		f.sayReady(mariaDBKind, "mariadb", "True", "StatefulSetReady", "Running")
+		cr := f.cinder(managedDatabase)
+		f.readySQL(sqlKinds...)
+		f.awaitCondition(v1alpha1.ConditionDatabaseReady, metav1.ConditionFalse, v1alpha1.ReasonDBSyncInProgress)
+		hold := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":["user.k8s.mariadb.com/finalizer"]}}`))
+		for _, gvk := range []schema.GroupVersionKind{projection.MariaDBGrant, projection.MariaDBUser} {
+			if err := f.children.Patch(f.Context(), f.objectOf(gvk, cinderName), hold); err != nil {
+				f.Fatal(err)
+			}
+			f.Cleanup(func() { f.detachedRelease(gvk) })
+		}
+		if err := suite.hub.Delete(f.Context(), cr); err != nil {
+			f.Fatal(err)
+		}
+		f.awaitSays(v1alpha1.ConditionDatabaseReady, metav1.ConditionFalse, v1alpha1.ReasonWaitingForDatabase, v1alpha1.AnnotationAbandonChildren+"=true")
+
+		f.update(func(cr *v1alpha1.Cinder) {
+			cr.Annotations = map[string]string{v1alpha1.AnnotationAbandonChildren: "true"}
+		})
+		note := f.awaitEvent("RemoteChildrenAbandoned")
+		if err := contains(note, "Grant cinder", "User cinder"); err != nil {
+			f.Error(err)
+		}
+		if strings.Contains(note, "Deployment") || strings.Contains(note, "Database") {
+			f.Errorf("what was deleted is said to stay: %s", note)
+		}
+		f.awaitGoneFromHub(cr)
+		for _, gvk := range []schema.GroupVersionKind{projection.MariaDBGrant, projection.MariaDBUser} {
+			if f.awaitObject(gvk, cinderName).GetDeletionTimestamp() == nil {
+				f.Errorf("the %s is not being deleted", gvk.Kind)
+			}
+		}
+		f.absent(f.objectOf(projection.MariaDBDatabase, cinderName), cinderName)
+		if f.target != "" {
+			f.absent(&corev1.Secret{}, "cinder-db-connection")
+		}
+		if told := f.events("DatabaseFinalized"); len(told) > 0 {
+			f.Errorf("it is said to be finalized: %v", told)
+		}
+	})
+}
+
+// awaitGoneFromHub waits until a deleted Cinder has left the hub.
+func (f *fixture) awaitGoneFromHub(cr *v1alpha1.Cinder) {
+	f.Helper()
+	f.eventually("the Cinder to be gone", func(ctx context.Context) error {
+		err := suite.hub.Get(ctx, client.ObjectKeyFromObject(cr), cr)
+		if err == nil {
+			err = fmt.Errorf("it has the finalizers %v", cr.Finalizers)
+		}
+		return client.IgnoreNotFound(err)
+	})
+}
+
+// detachedRelease takes the finalizers off a SQL object after the test, whose
+// own context is over then.
+func (f *fixture) detachedRelease(gvk schema.GroupVersionKind) {
+	ctx, cancel := context.WithTimeout(context.Background(), waitFor)
+	defer cancel()
+	patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
+	if err := f.children.Patch(ctx, f.objectOf(gvk, cinderName), patch); client.IgnoreNotFound(err) != nil {
+		f.Errorf("release the %s: %v", gvk.Kind, err)
+	}
 }
 
 func TestDynamicCredentialsComeWithTheirOwnUser(t *testing.T) {

@@ -84,7 +84,7 @@ func (r *Reconciler) acceptCluster(ctx context.Context, p *Pass) bool {
 	if left == nil {
 		return false
 	}
-	p.warning(EventRemoteChildrenAbandoned, r.abandoned(ctx, p.Cinder, former(left)))
+	p.warning(EventRemoteChildrenAbandoned, r.abandoned(ctx, p.Cinder, verdict{left: former(left)}))
 	p.pin()
 	return true
 }

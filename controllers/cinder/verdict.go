@@ -20,8 +20,11 @@ type plight struct {
 	// elsewhere is the cluster that holds the children when another one stands
 	// behind its name; else nil.
 	elsewhere *v1alpha1.TargetClusterStatusRef
-	// cluster is the name that the Cinder knows its cluster by.
+	// cluster is the name that the Cinder knows its cluster by; empty for the hub.
 	cluster string
+	// held names what is left of a database that others' finalizers hold, once
+	// the rest was swept.
+	held []string
 	// givenUp says that somebody gave the children up by annotation.
 	givenUp bool
 	// deletedFor and missingFor are the ages of the two windows: since the
@@ -38,6 +41,8 @@ type verdict struct {
 	release bool
 	// left names the cluster on which children stay behind then; empty when none do.
 	left string
+	// names are what stays behind there; nil when nobody could look.
+	names []string
 	// message says what the Cinder waits for otherwise, and how the wait is ended.
 	message string
 }
@@ -47,11 +52,16 @@ type verdict struct {
 // the wait for a sweep.
 func judge(p plight) verdict {
 	left := fmt.Sprintf("target cluster %q", p.cluster)
-	if p.elsewhere != nil {
+	switch {
+	case p.elsewhere != nil:
 		left = former(p.elsewhere)
+	case p.cluster == "":
+		left = "the hub"
 	}
 	u, away := clusters.AsUnavailable(p.err)
 	switch {
+	case p.err == nil && p.elsewhere == nil && len(p.held) > 0:
+		return verdict{release: true, left: left, names: p.held}
 	case p.err == nil && p.elsewhere == nil:
 		return verdict{release: true}
 	case p.err == nil:
