@@ -12,6 +12,10 @@ import (
 	"c5c3.io/cinder-operator/api/v1alpha1"
 )
 
+// EnsureJob makes the Job of an intent exist; nil says that the old one is still
+// there.
+var EnsureJob = ensureJob
+
 // HoldsBackDetach tells whether a pass over cr, a copy that may be old, would make no Job for a backend.
 func HoldsBackDetach(ctx context.Context, live client.Reader, cr *v1alpha1.Cinder) (bool, error) {
 	err := (&Reconciler{live: live}).notLeaving(ctx, cr)
