@@ -170,7 +170,8 @@ func fromProxy(resp clusters.ServiceResponse) probe {
 		return false
 	}
 	switch {
-	case has("no endpoints available"):
+	case has("no endpoints available"), resp.StatusCode == http.StatusNotFound && has(`endpoints \"`):
+		// A Service that was made a moment ago has no Endpoints at all.
 		return probe{v1alpha1.ReasonEndpointNotReady, "the API Service has no endpoints"}
 	case has("dial", "connection refused", "no route to host"):
 		return probe{v1alpha1.ReasonConnectionFailed, "the cluster's API server cannot connect to the API"}
