@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -96,7 +97,7 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, stopHub()) }()
-	fullConfig, stopFull, err := startCluster("full", append(stores, managed...), filepath.Join("..", "..", "config", "crd"))
+	fullConfig, stopFull, err := startCluster("full", slices.Concat(stores, managed, optional), filepath.Join("..", "..", "config", "crd"))
 	if err != nil {
 		return 1, err
 	}
