@@ -4,10 +4,10 @@
 package reasons
 
 import (
-	"io"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +22,7 @@ var registrationCases = []testCase{
 	{"accepted", hub, (*fixture).acceptedRegistration},
 	{"refused", hub, (*fixture).refusedRegistrations},
 	{"lost", hub, (*fixture).lostClusters},
+	{"broken", hub, (*fixture).brokenCluster},
 }
 
 // restrictedCases are for an operator that serves a namespace and no cluster on
@@ -92,33 +93,32 @@ func (f *fixture) refusedRegistrations() {
 	}
 }
 
-// lostClusters do not answer, do not know the token, or send too much.
+// lostClusters do not answer or do not know the token.
 func (f *fixture) lostClusters() {
 	lab.Register(f, "hole", lab.Targets[plain], harness.With(harness.Hole(f, "tls")))
-	f.reaches(mirror("hole"), append(lost(metav1.ConditionUnknown, v1alpha1.ReasonConnecting), of(v1alpha1.ConditionPermitted, metav1.ConditionUnknown, v1alpha1.ReasonPending)...)...)
 	lab.Register(f, "token", lab.Targets[plain], harness.With(f.changed(func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) { u.Token = "meaningless" })))
-	proxy := lab.Targets[plain].Proxy(f)
-	proxy.Override(endless)
-	lab.Register(f, "flood", lab.Targets[plain], harness.With(proxy.Kubeconfig(f)))
 	f.reaches(mirror("token"), lost(metav1.ConditionFalse, v1alpha1.ReasonUnauthorized)...)
-	f.reaches(mirror("flood"), lost(metav1.ConditionFalse, v1alpha1.ReasonCacheSyncFailed)...)
 	f.reaches(mirror("hole"), lost(metav1.ConditionFalse, v1alpha1.ReasonUnreachable)...)
 }
 
-// endless answers the question for the served groups with more than is taken of
-// one cluster.
-func endless(w http.ResponseWriter, r *http.Request) bool {
-	if r.URL.Path != "/apis" {
-		return false
-	}
-	blank := strings.Repeat(" ", 1<<20)
-	for range 80 {
-		if _, err := io.WriteString(w, blank); err != nil {
-			break
+// brokenCluster fails to answer for one kind of children. The operator gives the first
+// synchronisation of its caches a minute, so this case ends after the others.
+func (f *fixture) brokenCluster() {
+	proxy := lab.Targets[plain].Proxy(f)
+	proxy.Override(func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/deployments") {
+			return false
 		}
-	}
-	return true
+		w.WriteHeader(http.StatusInternalServerError)
+		return true
+	})
+	lab.Register(f, "broken", lab.Targets[plain], harness.With(proxy.Kubeconfig(f)))
+	f.reaches(mirror("broken"), lost(metav1.ConditionUnknown, v1alpha1.ReasonConnecting)...)
+	f.reachesWithin(syncTimeout+harness.ReadyTimeout, mirror("broken"), lost(metav1.ConditionFalse, v1alpha1.ReasonCacheSyncFailed)...)
 }
+
+// syncTimeout is what the operator gives the caches of a cluster.
+const syncTimeout = time.Minute
 
 // restricted is an operator that may not reach clusters on its own machine and
 // reads nothing that all namespaces share.

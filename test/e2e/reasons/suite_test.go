@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -114,6 +115,11 @@ func (f *fixture) says(rows ...[]row) {
 // reaches waits until an object gives all the answers at once.
 func (f *fixture) reaches(obj client.Object, rows ...row) {
 	f.Helper()
+	f.reachesWithin(harness.ReadyTimeout, obj, rows...)
+}
+
+func (f *fixture) reachesWithin(d time.Duration, obj client.Object, rows ...row) {
+	f.Helper()
 	var want []harness.Want
 	for _, r := range rows {
 		if kind := kindOf(obj); r.kind != kind {
@@ -124,7 +130,7 @@ func (f *fixture) reaches(obj client.Object, rows ...row) {
 		}
 		want = append(want, harness.Want{Type: r.typ, Status: r.status, Reason: r.reason})
 	}
-	lab.WaitFor(f, harness.ReadyTimeout, obj, want...)
+	lab.WaitFor(f, d, obj, want...)
 	reached.mu.Lock()
 	defer reached.mu.Unlock()
 	if reached.rows == nil {
@@ -149,7 +155,7 @@ func kindOf(obj client.Object) string {
 
 // shared are the cases under one operator, side by side.
 var shared = slices.Concat(
-	credentialCases, databaseCases, upgradeCases, workloadCases, storageCases, apiCases, optionalCases, foreignCases, registrationCases,
+	registrationCases, credentialCases, databaseCases, upgradeCases, workloadCases, storageCases, apiCases, optionalCases, foreignCases,
 )
 
 func TestEveryReasonIsReached(t *testing.T) {
