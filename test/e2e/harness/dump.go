@@ -52,6 +52,20 @@ func essence(o client.Object) (string, error) {
 		unstructured.RemoveNestedField(u, "metadata", field)
 	}
 	unstructured.RemoveNestedField(u, "metadata", "annotations", "deployment.kubernetes.io/revision")
+	owners, _, err := unstructured.NestedSlice(u, "metadata", "ownerReferences")
+	if err != nil {
+		return "", fmt.Errorf("owners of %T %s: %w", o, o.GetName(), err)
+	}
+	if len(owners) > 0 {
+		for _, owner := range owners {
+			if owner, ok := owner.(map[string]any); ok {
+				delete(owner, "uid")
+			}
+		}
+		if err := unstructured.SetNestedSlice(u, owners, "metadata", "ownerReferences"); err != nil {
+			return "", fmt.Errorf("owners of %T %s: %w", o, o.GetName(), err)
+		}
+	}
 	for _, field := range []string{"clusterIP", "clusterIPs"} {
 		unstructured.RemoveNestedField(u, "spec", field)
 	}

@@ -46,7 +46,7 @@ func (s *stage) start(t *testing.T) {
 }
 
 // reference lives once without kills and counts the writes of each phase.
-func (s *stage) reference(t *testing.T, count func(*harness.Trigger)) (pictures map[string]map[string]string, writes map[string]int, tr trace) {
+func (s *stage) reference(t *testing.T, count func(*harness.Trigger)) (pictures map[string]map[string]string, writes map[string]int, tr harness.Trace) {
 	t.Helper()
 	pictures, writes = map[string]map[string]string{}, map[string]int{}
 	l, since := newLife(), mark(t)
@@ -96,7 +96,7 @@ func (s *stage) matrix(t *testing.T, sample int, k killer) {
 			t.Logf("life %d, %s: kill at write %d (before it: %t) %q; over after %s", i+1, ph.name, at.n, at.before, trigger.Fired(), time.Since(began).Round(time.Millisecond))
 		}
 		s.untouched(t)
-		l.trace(t, since).check(t, want)
+		l.trace(t, since).Check(t, want)
 		if t.Failed() {
 			return // what this life left would be counted against the next
 		}

@@ -6,9 +6,6 @@ package killmatrix
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -44,6 +41,8 @@ func newLife() *life {
 	return l
 }
 
+func (l *life) satellites() []client.Object { return []client.Object{l.backend, l.second, l.backups} }
+
 // phase is one change of a life: what a user does, and when it is done.
 type phase struct {
 	name string
@@ -56,11 +55,11 @@ var phases = []phase{
 		for _, obj := range []client.Object{l.cinder, l.backend, l.backups} {
 			lab.Hub.Create(t, obj)
 		}
-	}, func(ctx context.Context, l *life) error { return ready(ctx, l.cinder, l.backend, l.backups) }},
+	}, func(ctx context.Context, l *life) error { return lab.AreReady(ctx, l.cinder, l.backend, l.backups) }},
 
 	{"attach", func(t *testing.T, l *life) { lab.Hub.Create(t, l.second) },
 		func(ctx context.Context, l *life) error {
-			if err := ready(ctx, l.cinder, l.second); err != nil {
+			if err := lab.AreReady(ctx, l.cinder, l.second); err != nil {
 				return err
 			}
 			if n := len(l.cinder.Status.VolumeServices); n != 2 {
@@ -71,66 +70,15 @@ var phases = []phase{
 
 	{"change", func(t *testing.T, l *life) {
 		harness.Change(t, lab.Hub, l.cinder, func(c *v1alpha1.Cinder) { c.Spec.Image.Tag = "2026.1-fixed" })
-	}, func(ctx context.Context, l *life) error { return ready(ctx, l.cinder, l.backend, l.second, l.backups) }},
+	}, func(ctx context.Context, l *life) error {
+		return lab.AreReady(ctx, l.cinder, l.backend, l.second, l.backups)
+	}},
 
 	{"delete", func(t *testing.T, l *life) {
 		for _, obj := range []client.Object{l.cinder, l.backend, l.second, l.backups} {
 			lab.Hub.Delete(t, obj.DeepCopyObject().(client.Object))
 		}
-	}, func(ctx context.Context, l *life) error {
-		for _, obj := range []client.Object{l.cinder, l.backend, l.second, l.backups} {
-			if err := lab.Hub.Client.Get(ctx, client.ObjectKeyFromObject(obj), obj.DeepCopyObject().(client.Object)); client.IgnoreNotFound(err) != nil {
-				return err
-			} else if err == nil {
-				return fmt.Errorf("%T %s is still there", obj, obj.GetName())
-			}
-		}
-		return nil
-	}},
-}
-
-func ready(ctx context.Context, objs ...client.Object) error {
-	for _, obj := range objs {
-		if err := lab.Hub.Client.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
-			return err
-		}
-		found := false
-		for _, c := range harness.Conditions(obj) {
-			if c.Type != v1alpha1.ConditionReady {
-				continue
-			}
-			found = true
-			if c.Status != metav1.ConditionTrue || c.ObservedGeneration != obj.GetGeneration() {
-				return fmt.Errorf("%T %s is Ready=%s for generation %d of %d: %s", obj, obj.GetName(), c.Status, c.ObservedGeneration, obj.GetGeneration(), c.Message)
-			}
-		}
-		if !found {
-			return fmt.Errorf("%T %s has no condition Ready", obj, obj.GetName())
-		}
-	}
-	return nil
-}
-
-// picture is what a phase comes to: the children and the statuses.
-func (l *life) picture(ctx context.Context) (map[string]string, error) {
-	out, err := lab.Targets["edge-1"].Dump(ctx, l.cinder)
-	if err != nil {
-		return nil, err
-	}
-	for _, obj := range []client.Object{l.cinder, l.backend, l.second, l.backups} {
-		obj := obj.DeepCopyObject().(client.Object)
-		if err := lab.Hub.Client.Get(ctx, client.ObjectKeyFromObject(obj), obj); client.IgnoreNotFound(err) != nil {
-			return nil, err
-		} else if err != nil {
-			continue
-		}
-		status, err := harness.StatusOf(obj)
-		if err != nil {
-			return nil, err
-		}
-		out[fmt.Sprintf("status of %T %s, held by %v", obj, obj.GetName(), obj.GetFinalizers())] = status
-	}
-	return out, nil
+	}, func(ctx context.Context, l *life) error { return lab.AreGone(ctx, append(l.satellites(), l.cinder)...) }},
 }
 
 // settle waits until the phase is done and comes to want, or, without want, until
@@ -143,14 +91,14 @@ func (l *life) settle(t *testing.T, ph phase, want map[string]string) map[string
 		if err := ph.done(ctx, l); err != nil {
 			return err
 		}
-		now, err := l.picture(ctx)
+		now, err := lab.Picture(ctx, lab.Targets["edge-1"], l.cinder, l.satellites()...)
 		if err != nil {
 			return err
 		}
 		if want != nil {
-			return differ(now, want)
+			return harness.Differ(now, want)
 		}
-		if err := differ(now, last); last == nil || err != nil {
+		if err := harness.Differ(now, last); last == nil || err != nil {
 			last, since = now, time.Now()
 		}
 		if time.Since(since) < quiet {
@@ -161,82 +109,13 @@ func (l *life) settle(t *testing.T, ph phase, want map[string]string) map[string
 	return last
 }
 
-func differ(now, want map[string]string) error {
-	for key := range want {
-		if _, ok := now[key]; !ok {
-			return fmt.Errorf("%s is missing; there are %v", key, slices.Sorted(maps.Keys(now)))
-		}
-	}
-	for key, value := range now {
-		switch have, ok := want[key]; {
-		case !ok:
-			return fmt.Errorf("%s is too much", key)
-		case have != value:
-			return fmt.Errorf("%s is\n%s\nwant\n%s", key, value, have)
-		}
-	}
-	return nil
+func mark(t *testing.T) []harness.Mark {
+	return []harness.Mark{lab.Hub.Mark(t), lab.Targets["edge-1"].Mark(t)}
 }
 
-// trace is what a life left in the audit logs and among the events.
-type trace struct {
-	// made counts creations of objects and touched lists the writes of each, by
-	// "cluster resource namespace/name".
-	made    map[string]int
-	touched map[string][]string
-	told    map[string]int
-}
-
-type marks struct{ hub, edge harness.Mark }
-
-func mark(t *testing.T) marks { return marks{lab.Hub.Mark(t), lab.Targets["edge-1"].Mark(t)} }
-
-func (l *life) trace(t *testing.T, since marks) trace {
+func (l *life) trace(t *testing.T, since []harness.Mark) harness.Trace {
 	t.Helper()
-	tr := trace{made: map[string]int{}, touched: map[string][]string{}, told: map[string]int{}}
-	for cluster, m := range map[string]harness.Mark{"hub": since.hub, "edge-1": since.edge} {
-		for _, r := range m.Writes(t) {
-			if r.ObjectRef.Resource == "events" || r.ResponseStatus.Code >= 300 {
-				continue
-			}
-			what := fmt.Sprintf("%s %s %s/%s", cluster, r.ObjectRef.Resource, r.ObjectRef.Namespace, r.ObjectRef.Name)
-			tr.touched[what] = append(tr.touched[what], fmt.Sprintf("%s %s %d", r.StageTimestamp, r.Verb, r.ResponseStatus.Code))
-			if r.ResponseStatus.Code == 201 {
-				tr.made[what]++
-			}
-		}
-	}
-	for _, obj := range []client.Object{l.cinder, l.backend, l.second, l.backups} {
-		told, err := lab.Hub.Told(t.Context(), namespace, obj.GetUID())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for what, times := range told {
-			tr.told[fmt.Sprintf("%T %s %s", obj, obj.GetName(), what)] = times
-		}
-	}
-	return tr
-}
-
-// check compares a life with kills with one without.
-func (tr trace) check(t *testing.T, want trace) {
-	t.Helper()
-	for what, times := range tr.made {
-		if times > want.made[what] {
-			t.Errorf("%s was made %d times, without kills %d times; its writes: %q", what, times, want.made[what], tr.touched[what])
-		}
-	}
-	for what, writes := range tr.touched {
-		// The mirror of a registration is written on losses and returns alone.
-		if want.touched[what] == nil && !strings.Contains(what, "targetclusters") {
-			t.Errorf("%s was written, without kills it was not: %q", what, writes)
-		}
-	}
-	for what, times := range tr.told {
-		if times > max(1, want.told[what]) {
-			t.Errorf("told %d times, without kills %d times: %s", times, want.told[what], what)
-		}
-	}
+	return lab.TraceOf(t, "", since, append(l.satellites(), l.cinder)...)
 }
 
 // bystanders are objects beside the children that nobody of ours may touch.

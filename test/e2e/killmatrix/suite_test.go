@@ -13,7 +13,6 @@ package killmatrix
 import (
 	"math/rand/v2"
 	"os"
-	"strconv"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,9 +27,6 @@ func TestMain(m *testing.M) { os.Exit(harness.Main(m, harness.Options{Targets: 1
 // quick makes an outage show within seconds.
 var quick = harness.QuickProbes()
 
-// soak tells whether everything is tried rather than a sample.
-func soak() bool { return os.Getenv("CINDER_SOAK") != "" }
-
 // point is a kill: at which write of its phase, and on which side of it.
 type point struct {
 	n      int
@@ -42,17 +38,7 @@ type point struct {
 // longest one repeat theirs.
 func points(t *testing.T, writes map[string]int, sample int) map[string][]point {
 	t.Helper()
-	// The sample is the same each time: a change is judged by what it changed. The
-	// soak tries everything, and CINDER_SEED another sample.
-	seed := uint64(20260101)
-	if s := os.Getenv("CINDER_SEED"); s != "" {
-		var err error
-		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatalf("CINDER_SEED: %v", err)
-		}
-	}
-	t.Logf("CINDER_SEED=%d repeats this sample", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	rnd := rand.New(rand.NewPCG(harness.Seed(t), 0))
 	out := map[string][]point{}
 	longest := 0
 	for _, ph := range phases {
@@ -61,7 +47,7 @@ func points(t *testing.T, writes map[string]int, sample int) map[string][]point 
 			all = append(all, point{n, true}, point{n, false})
 		}
 		rnd.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		if !soak() && len(all) > sample {
+		if !harness.Soak() && len(all) > sample {
 			all = all[:sample]
 		}
 		out[ph.name] = all
