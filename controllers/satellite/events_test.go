@@ -22,9 +22,12 @@ import (
 	"c5c3.io/cinder-operator/clusters"
 )
 
-// eventDeadline is well below the poll: what happens within it was woken by an
-// event.
-const eventDeadline = requeueSecretPolling / 2
+const (
+	// never is a poll that no test lives to see: what happens was woken by an event.
+	never = time.Hour
+
+	eventDeadline = 90 * time.Second
+)
 
 // startControllers runs both controllers in a manager, with the indexes that the
 // Cinder's controller registers in the operator.
@@ -52,6 +55,7 @@ func startControllers(t *testing.T, f *fixture) {
 		must(t, local.GetFieldIndexer().IndexField(f.ctx, index.obj, index.field, index.extract))
 	}
 	options := f.options
+	options.Poll = never
 	options.Client, options.APIReader, options.SkipNameValidation = local.GetClient(), local.GetAPIReader(), true
 	must(t, SetupWithManager(mgr, options))
 
@@ -80,7 +84,7 @@ func keySecret(s satellite) []string {
 	return []string{s.pool.KeySecretRef.Name}
 }
 
-// eventually waits for "Status/Reason" of a condition, for less than a poll.
+// eventually waits for "Status/Reason" of a condition.
 func (f *fixture) eventually(obj client.Object, condition, want string) {
 	f.t.Helper()
 	got := "nothing"
@@ -98,7 +102,7 @@ func (f *fixture) eventually(obj client.Object, condition, want string) {
 	}
 }
 
-func TestEventsMoveConditionsBeforeThePollDoes(t *testing.T) {
+func TestEventsAloneMoveTheConditionsOfSatellites(t *testing.T) {
 	f := newFixture(t)
 	startControllers(t, f)
 	backend, backup, rbd := nfsBackend(f.namespace), nfsBackup(f.namespace), rbdBackend(f.namespace)

@@ -4,6 +4,7 @@
 package satellite
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -78,17 +79,20 @@ func (r *reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: out.after}, nil
+	if out.polled {
+		return ctrl.Result{RequeueAfter: cmp.Or(r.Poll, requeueSecretPolling)}, nil
+	}
+	return ctrl.Result{}, nil
 }
 
-// outcome is how a pass ended: when the next one is due at the latest, and
-// whether the status is left alone.
+// outcome is how a pass ended: whether another one is due within the interval,
+// and whether the status is left alone.
 type outcome struct {
-	after  time.Duration
+	polled bool
 	silent bool
 }
 
-var poll = outcome{after: requeueSecretPolling}
+var poll = outcome{polled: true}
 
 // observe answers the two questions in their order. A question that is not
 // reached keeps the answer it had.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
@@ -61,6 +62,9 @@ type Options struct {
 	// MaxConcurrentReconciles bounds the passes that run at the same time, for
 	// each kind. The default is 1.
 	MaxConcurrentReconciles int
+	// Poll is how often a satellite that waits, or has a key, is looked at again. The
+	// default is 15 seconds.
+	Poll time.Duration
 	// SkipNameValidation admits a second pair of controllers in one process.
 	SkipNameValidation bool
 }
