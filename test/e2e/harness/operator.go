@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -176,14 +177,21 @@ func get(ctx context.Context, url string) (string, error) {
 	return string(body), err
 }
 
+// freeAddress is one that nobody listens on. The ports are above those that the kernel gives to outgoing connections: on a
+// busy machine one of them would take the port before the process that it is meant for.
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const lowest, highest = 61000, 65535
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", lowest+rand.IntN(highest-lowest)))
+		if err != nil {
+			continue // taken
+		}
+		defer l.Close()
+		return l.Addr().String()
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
 
 // Path of a file in the lab's folder.
