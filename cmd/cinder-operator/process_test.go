@@ -61,7 +61,7 @@ func freeAddress(t *testing.T) string {
 		if err != nil {
 			continue // taken
 		}
-		defer func() { _ = l.Close() }()
+		_ = l.Close()
 		return l.Addr().String()
 	}
 	t.Fatal("no port is free")

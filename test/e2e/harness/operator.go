@@ -187,7 +187,7 @@ func freeAddress(t testing.TB) string {
 		if err != nil {
 			continue // taken
 		}
-		defer l.Close()
+		_ = l.Close()
 		return l.Addr().String()
 	}
 	t.Fatal("no port is free")
