@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 }
 
 // abandonAfter is each of the two windows in this suite.
-const abandonAfter = 6 * time.Second
+const abandonAfter = 15 * time.Second
 
 // quick makes an outage show within seconds.
 var quick = append(harness.QuickProbes(), "--connect-grace=3s")
