@@ -12,7 +12,10 @@
 package randomkill
 
 import (
+	"flag"
+	"fmt"
 	"os"
+	"strconv"
 	"testing"
 
 	"c5c3.io/cinder-operator/test/e2e/harness"
@@ -20,4 +23,13 @@ import (
 
 var lab *harness.Lab
 
-func TestMain(m *testing.M) { os.Exit(harness.Main(m, harness.Options{Targets: 1}, &lab)) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// A lane mostly waits: more of them than cores run side by side, which is what
+	// the default would be.
+	if err := flag.Set("test.parallel", strconv.Itoa(lanes)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(harness.Main(m, harness.Options{Targets: 1}, &lab))
+}
