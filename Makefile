@@ -117,7 +117,7 @@ suite: lab-assets ## The operator's unit, integration and end-to-end suites (PAC
 	  go test -race -p $(TEST_PARALLEL) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: soak
-soak: lab-assets ## The kill matrix at every write and the isolation suite with a larger fleet, which take hours, and 50 lives killed at random.
+soak: lab-assets ## The kill matrix at every write and the isolation suite with a larger fleet, and 50 lives killed at random: the better part of an hour on two quiet cores.
 	@export KUBEBUILDER_ASSETS="$$($(LAB) assets)" CINDER_SOAK=1; \
 	  go test -race -count=1 -v -p 1 -timeout $(SOAK_TIMEOUT) $(TESTFLAGS) ./test/e2e/randomkill ./test/e2e/killmatrix ./test/e2e/isolation
 
