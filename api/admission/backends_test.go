@@ -25,6 +25,7 @@ func TestRulesOfABackendBesideTheSchema(t *testing.T) {
 		base     func() *B
 		new, old func(*B)
 		want     []string
+		warn     []string
 	}{
 		"an NFS backend":                         {new: same},
 		"an RBD backend":                         {base: newRBDBackend, new: same},
@@ -32,7 +33,7 @@ func TestRulesOfABackendBesideTheSchema(t *testing.T) {
 		"the same in capitals":                   {new: named("DEFAULT"), old: named("DEFAULT"), want: []string{"metadata.name: name must not be \"default\""}},
 		"a name that is a section":               {new: named("nova"), want: []string{"metadata.name: name must not be that of a section of cinder.conf"}},
 		"a name that is a section with a hyphen": {new: named("fc-zone-manager"), want: []string{"metadata.name: name must not be that of a section of cinder.conf"}},
-		"a name that is a section stays refused": {new: named("nova"), old: named("nova"), want: []string{"metadata.name: name must not be that of a section of cinder.conf"}},
+		"a name that became a section later":     {new: named("nova"), old: named("nova"), warn: []string{"metadata.name: \"nova\" is the name of a section of cinder.conf"}},
 		"a name with the separator of hosts":     {new: named("a@b"), old: named("a@b"), want: []string{"metadata.name: name must not contain @ or #"}},
 		"a name with the separator of pools":     {new: named("a#b"), old: named("a#b"), want: []string{"metadata.name: name must not contain @ or #"}},
 		"a name with a dot":                      {new: named("a.b"), want: []string{"metadata.name: must not contain dots"}},
@@ -68,7 +69,8 @@ func TestRulesOfABackendBesideTheSchema(t *testing.T) {
 				old = base()
 				tc.old(old)
 			}
-			_, errs := ValidateCinderBackend(obj, old, CinderBackendFacts{})
+			warnings, errs := ValidateCinderBackend(obj, old, CinderBackendFacts{})
+			wantWarnings(t, warnings, tc.warn)
 			if name == "an option that opens a section" {
 				if len(errs) != 1 || !strings.Contains(errs[0].Detail, tc.want[0]) {
 					t.Errorf("violations:\n%s", list(errs))

@@ -58,7 +58,7 @@ func (c *check) warn(format string, args ...any) {
 	c.warnings = append(c.warnings, fmt.Sprintf(format, args...))
 }
 
-// required wants a text, of at most limit bytes where limit is above zero, that matches the pattern where there is one.
+// required wants a text, of at most limit characters where limit is above zero, that matches the pattern where there is one.
 func (c *check) required(path *field.Path, value string, limit int, pattern *regexp.Regexp) {
 	if value == "" {
 		// A field that is missing and one that is empty are one to a decoded object.
@@ -73,7 +73,7 @@ func (c *check) optional(path *field.Path, value string, limit int, pattern *reg
 	if value == "" {
 		return
 	}
-	if limit > 0 && len(value) > limit {
+	if limit > 0 && utf8.RuneCountInString(value) > limit { // as the schema counts
 		c.errs = append(c.errs, field.TooLong(path, value, limit))
 	}
 	if pattern != nil && !pattern.MatchString(value) {

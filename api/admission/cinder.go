@@ -40,7 +40,7 @@ func ValidateCinder(obj, old *v1alpha1.Cinder, facts CinderFacts) (warnings []st
 		c.cinderName(obj.Name)
 	}
 	c.release(obj, old)
-	c.cinderSpec(obj)
+	c.cinderSpec(obj, old)
 	c.targetCluster(obj, old)
 	c.priorityClasses(obj, old, facts)
 	if old != nil {
@@ -76,7 +76,7 @@ func (c *check) release(obj, old *v1alpha1.Cinder) {
 	c.warn("%s: %s is older than %s, the oldest release that this operator supports", path, release, OldestRelease)
 }
 
-func (c *check) cinderSpec(obj *v1alpha1.Cinder) {
+func (c *check) cinderSpec(obj, old *v1alpha1.Cinder) {
 	spec, path := &obj.Spec, field.NewPath("spec")
 	for _, block := range []struct {
 		name  string
@@ -111,7 +111,7 @@ func (c *check) cinderSpec(obj *v1alpha1.Cinder) {
 	c.logging(path.Child("logging"), spec.Logging)
 	c.policy(path.Child("policyOverrides"), spec.PolicyOverrides)
 	c.secretStore(path.Child("secretStoreRef"), spec.SecretStoreRef)
-	c.extraConfig(path.Child("extraConfig"), spec.OpenStackRelease, spec.ExtraConfig)
+	c.extraConfig(path.Child("extraConfig"), obj, old)
 }
 
 func deploymentPath(component v1alpha1.Component) *field.Path {

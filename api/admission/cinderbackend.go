@@ -78,8 +78,11 @@ func (c *check) backendName(obj *v1alpha1.CinderBackend, create bool) {
 	switch {
 	case strings.EqualFold(name, catalog.DefaultSection):
 		c.invalid(path, name, "name must not be \"default\": the section would be [DEFAULT]")
-	case catalog.IsSection(name):
+	case catalog.IsSection(name) && create:
 		c.invalid(path, name, "name must not be that of a section of cinder.conf")
+	case catalog.IsSection(name):
+		// The catalog that let it in was another one, and a name cannot be changed.
+		c.warn("%s: %q is the name of a section of cinder.conf: attach this storage under another name and detach this one", path, name)
 	}
 	if strings.ContainsAny(name, "@#") {
 		c.invalid(path, name, "name must not contain @ or #")

@@ -5,6 +5,7 @@ package admission
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -14,10 +15,18 @@ import (
 	"c5c3.io/cinder-operator/api/v1alpha1"
 )
 
-// extraConfig judges options of cinder.conf. No message holds a value: it may be a credential.
-func (c *check) extraConfig(path *field.Path, release string, extra map[string]map[string]string) {
+// extraConfig judges options of cinder.conf. No message holds a value: it may be a credential. The catalog is another
+// operator's with the next version: what it let in before is warned about until it is changed.
+func (c *check) extraConfig(path *field.Path, obj, old *v1alpha1.Cinder) {
+	release, extra := obj.Spec.OpenStackRelease, obj.Spec.ExtraConfig
 	if len(extra) == 0 {
 		return
+	}
+	unknown := func(at *field.Path, name, format string, args ...any) { c.invalid(at, name, format, args...) }
+	if old != nil && old.Spec.OpenStackRelease == release && reflect.DeepEqual(old.Spec.ExtraConfig, extra) {
+		unknown = func(at *field.Path, _, format string, args ...any) {
+			c.warn("%s: "+format, append([]any{at}, args...)...)
+		}
 	}
 	options, known := catalog.For(release)
 	if !known {
@@ -30,40 +39,44 @@ func (c *check) extraConfig(path *field.Path, release string, extra map[string]m
 			continue
 		}
 		if known && !options.HasSection(section) && len(extra[section]) == 0 {
-			c.invalid(at, section, "[%s]: no such section in the cinder %s option catalog", section, release)
+			unknown(at, section, "[%s]: no such section in the cinder %s option catalog", section, release)
 		}
 		for _, key := range slices.Sorted(maps.Keys(extra[section])) {
-			c.extraOption(at.Key(key), options, section, key, extra[section][key])
+			if c.extraOption(at.Key(key), options, section, key, extra[section][key]) {
+				unknown(at.Key(key), key, "[%s] %s: no such option in the cinder %s option catalog", section, key, release)
+			}
 		}
 	}
 }
 
-// extraOption judges one option. options is nil for a release without catalog.
-func (c *check) extraOption(at *field.Path, options *catalog.Catalog, section, key, value string) {
+// extraOption judges one option, and tells whether the catalog does not know it. options is nil for a release without
+// catalog.
+func (c *check) extraOption(at *field.Path, options *catalog.Catalog, section, key, value string) (unknown bool) {
 	name := "[" + section + "] " + key
 	if message := controlIn(value); message != "" {
 		c.invalid(at, key, "the value %s", message)
 	}
 	if message := unwritableKey(key); message != "" {
 		c.invalid(at, key, "%s", message)
-		return
+		return false
 	}
 	if v1alpha1.RejectsExtraConfig(section, key) {
 		c.errs = append(c.errs, field.Forbidden(at, name+" is set by the operator and cannot be overridden"))
-		return
+		return false
 	}
 	if options == nil {
-		return
+		return false
 	}
 	option, ok := options.Option(section, key)
 	switch {
 	case !ok:
-		c.invalid(at, key, "%s: no such option in the cinder %s option catalog", name, options.Release())
+		return true
 	case option.Deprecated && option.Replacement != "":
 		c.warn("%s: %s is deprecated in cinder %s: use %s", at, name, options.Release(), option.Replacement)
 	case option.Deprecated:
 		c.warn("%s: %s is deprecated in cinder %s and will be removed without a replacement", at, name, options.Release())
 	}
+	return false
 }
 
 // unwritableSection says what keeps a name from being read back as the section that it names.

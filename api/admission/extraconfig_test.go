@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"c5c3.io/cinder-operator/api/catalog"
+	"c5c3.io/cinder-operator/api/v1alpha1"
 )
 
 func TestExtraConfigIsHeldAgainstTheCatalog(t *testing.T) {
@@ -67,6 +68,43 @@ func TestExtraConfigIsHeldAgainstTheCatalog(t *testing.T) {
 			wantWarnings(t, warnings, tc.warn)
 		})
 	}
+}
+
+func TestACatalogThatChangedKeepsNobodyFromChangingTheRest(t *testing.T) {
+	stored := newCinder()
+	stored.Spec.ExtraConfig = map[string]map[string]string{"DEFAULT": {"osapi_max_limits": "1"}, "nowhere": {}}
+	missing := []string{
+		"spec.extraConfig[DEFAULT][osapi_max_limits]: [DEFAULT] osapi_max_limits: no such option in the cinder 2026.1 option catalog",
+		"spec.extraConfig[nowhere]: [nowhere]: no such section in the cinder 2026.1 option catalog",
+	}
+	for name, tc := range map[string]struct {
+		change func(*v1alpha1.Cinder)
+		judged bool
+	}{
+		"a label":                {func(c *v1alpha1.Cinder) { c.Labels = map[string]string{"a": "b"} }, false},
+		"another field":          {func(c *v1alpha1.Cinder) { c.Spec.Region = "one" }, false},
+		"another option":         {func(c *v1alpha1.Cinder) { c.Spec.ExtraConfig["DEFAULT"]["debug"] = "true" }, true},
+		"a value":                {func(c *v1alpha1.Cinder) { c.Spec.ExtraConfig["DEFAULT"]["osapi_max_limits"] = "2" }, true},
+		"the release, to 2026.2": {func(c *v1alpha1.Cinder) { c.Spec.OpenStackRelease = "2026.2" }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			obj := stored.DeepCopy()
+			tc.change(obj)
+			warnings, errs := ValidateCinder(obj, stored, CinderFacts{})
+			if !tc.judged {
+				wantErrors(t, errs, nil)
+				wantWarnings(t, warnings, missing)
+				return
+			}
+			if len(errs) != 2 || len(warnings) != 0 {
+				t.Errorf("violations:\n%s\nwarnings: %q", list(errs), warnings)
+			}
+		})
+	}
+	owned := newCinder()
+	owned.Spec.ExtraConfig = map[string]map[string]string{"DEFAULT": {"transport_url": "x"}}
+	_, errs := ValidateCinder(owned, owned.DeepCopy(), CinderFacts{})
+	wantErrors(t, errs, []string{"spec.extraConfig[DEFAULT][transport_url]: [DEFAULT] transport_url is set by the operator"})
 }
 
 func TestASectionOfNothingIsNamedToo(t *testing.T) {

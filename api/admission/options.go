@@ -6,6 +6,7 @@ package admission
 import (
 	"maps"
 	"slices"
+	"unicode/utf8"
 
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -81,7 +82,7 @@ func (c *check) policy(path *field.Path, p *v1alpha1.PolicySpec) {
 		if rule == "" {
 			c.invalid(rules, name, "policy rule values must not be empty")
 		}
-		if len(rule) > 1024 {
+		if utf8.RuneCountInString(string(rule)) > 1024 { // as the schema counts
 			c.errs = append(c.errs, field.TooLong(rules.Key(name), rule, 1024))
 		}
 	}

@@ -97,8 +97,8 @@ type DatabaseSpec struct {
 type DatabaseTLSSpec struct {
 	// mode is disabled, prefer, require, verify-ca (the server's certificate must
 	// be signed by the given authority) or verify-full (it must also name the
-	// host). The webhook fills in require; a mode that is still unset stands for
-	// disabled.
+	// host). The webhook fills in require, and a mode that is unset all the same
+	// stands for it.
 	// +optional
 	Mode DatabaseTLSMode `json:"mode,omitempty"`
 

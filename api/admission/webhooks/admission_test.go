@@ -149,7 +149,7 @@ func invalidCinder(t *testing.T, finalizers ...string) *v1alpha1.Cinder {
 	t.Helper()
 	obj := newCinder(newNamespace(t))
 	obj.Finalizers = finalizers
-	obj.Spec.ExtraConfig = map[string]map[string]string{"nowhere": {"nothing": "1"}}
+	obj.Spec.ExtraConfig = map[string]map[string]string{"database": {"connection": "1"}}
 	if err := operator.Create(t.Context(), obj); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestNobodyIsKeptFromEndingADeletion(t *testing.T) {
 	obj := invalidCinder(t, "example.org/one", "example.org/two")
 	obj.Labels = map[string]string{"a": "b"}
 	wantViolations(t, admin.Update(t.Context(), obj.DeepCopy()),
-		"spec.extraConfig[nowhere][nothing]: [nowhere] nothing: no such option in the cinder 2026.1 option catalog")
+		"spec.extraConfig[database][connection]: [database] connection is set by the operator and cannot be overridden")
 	if err := operator.Update(t.Context(), obj); err != nil {
 		t.Fatalf("the operator is kept from updating: %v", err)
 	}

@@ -31,8 +31,9 @@ func asOperator(t *testing.T) client.Client {
 // unwelcome are objects of each kind that only the webhooks have something against.
 func unwelcome(namespace string) []client.Object {
 	cinder := harness.Cinder(namespace, "unwelcome", "")
-	cinder.Spec.ExtraConfig = map[string]map[string]string{"nowhere": {"nothing": "1"}}
-	backend := harness.Backend(cinder, "nova") // a section of cinder.conf
+	cinder.Spec.ExtraConfig = map[string]map[string]string{"database": {"connection": "x"}}
+	backend := harness.Backend(cinder, "unwelcome")
+	backend.Spec.ExtraOptions = map[string]string{"backend_host": "x"}
 	backup := harness.BackupBackend(cinder, "unwelcome")
 	backup.Spec.ExtraOptions = map[string]string{"host": "x"}
 	out := []client.Object{cinder, backend, backup}
