@@ -143,6 +143,22 @@ func TestEventsAloneMoveTheConditionsOfSatellites(t *testing.T) {
 		f.eventually(obj, v1alpha1.ConditionReady, "True/"+v1alpha1.ReasonAllReady)
 	}
 
+	t.Log("a Cinder whose status alone changes")
+	for _, step := range []struct {
+		holds *v1alpha1.TargetClusterStatusRef
+		want  string
+	}{
+		{&v1alpha1.TargetClusterStatusRef{Name: "edge-1", UID: "another"}, "False/" + v1alpha1.ReasonTargetClusterUnavailable},
+		{nil, "True/" + v1alpha1.ReasonCredentialsNotRequired},
+	} {
+		must(t, api.Get(f.ctx, client.ObjectKeyFromObject(f.cinder), f.cinder))
+		f.cinder.Status.TargetCluster = step.holds
+		must(t, api.Status().Update(f.ctx, f.cinder))
+		for _, obj := range all {
+			f.eventually(obj, v1alpha1.ConditionCredentialsReady, step.want)
+		}
+	}
+
 	t.Log("a Cinder that goes, and comes back")
 	must(t, api.Delete(f.ctx, f.cinder))
 	for _, obj := range all {

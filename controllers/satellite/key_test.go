@@ -69,6 +69,26 @@ func TestTheKeySecretDecidesAboutAnRBDBackend(t *testing.T) {
 	f.expect(b, v1alpha1.ConditionConfigProjected, "False/"+v1alpha1.ReasonWaitingForProjection)
 }
 
+func TestAReadyRBDBackendIsLookedAtAgainAndLosesWhatItWasWithoutItsKey(t *testing.T) {
+	f := newFixture(t)
+	b := rbdBackend(f.namespace)
+	must(t, api.Create(f.ctx, b))
+	must(t, api.Create(f.ctx, cephSecret(f.namespace)))
+	f.mustPass(b)
+	f.project(b)
+	if result := f.mustPass(b); result.RequeueAfter != requeueSecretPolling {
+		t.Errorf("next pass after %s, want %s: a lost key must be seen where no watch tells of it", result.RequeueAfter, requeueSecretPolling)
+	}
+	f.expect(b, v1alpha1.ConditionReady, "True/"+v1alpha1.ReasonAllReady)
+
+	must(t, api.Delete(f.ctx, cephSecret(f.namespace)))
+	f.mustPass(b)
+	f.expect(b, v1alpha1.ConditionCredentialsReady, "False/"+v1alpha1.ReasonWaitingForCredentials)
+	// What is behind the gate is not looked at, and keeps its last answer.
+	f.expect(b, v1alpha1.ConditionConfigProjected, "True/"+v1alpha1.ReasonConfigProjected)
+	f.expect(b, v1alpha1.ConditionReady, "False/"+v1alpha1.ReasonNotAllReady)
+}
+
 func TestAFailedReadIsNoAnswerAboutCredentials(t *testing.T) {
 	f := newFixture(t)
 	b := rbdBackend(f.namespace)

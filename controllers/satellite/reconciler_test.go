@@ -120,6 +120,16 @@ func TestAProjectionOfAnOlderSpecDoesNotCount(t *testing.T) {
 	f.expect(b, v1alpha1.ConditionConfigProjected, "True/"+v1alpha1.ReasonConfigProjected)
 }
 
+func TestANameOfAnyLengthIsProjected(t *testing.T) {
+	f := newFixture(t)
+	b := nfsBackup(f.namespace)
+	b.Name = strings.Repeat("b", 253)
+	must(t, api.Create(f.ctx, b))
+	f.project(b)
+	f.mustPass(b)
+	f.expect(b, v1alpha1.ConditionConfigProjected, "True/"+v1alpha1.ReasonConfigProjected)
+}
+
 func TestADeploymentOfSomebodyElseIsNoProjection(t *testing.T) {
 	f := newFixture(t)
 	b := nfsBackend(f.namespace)

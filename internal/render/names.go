@@ -15,6 +15,9 @@ const (
 	MaxName = 63
 	// MaxCronJobName leaves the CronJob controller room for its suffix.
 	MaxCronJobName = 52
+	// MaxBase leaves an object's name, of at most 253 characters, room for the
+	// digest of a revision.
+	MaxBase = 253 - 1 - 10
 )
 
 // hashLength is the length of the digest in a name that was cut.
@@ -48,10 +51,10 @@ func BackupName(cinder string) string { return FitName(MaxName, cinder, "backup"
 func ConfigBase(cinder string) string { return cinder + "-config" }
 
 // BackendBase is the base name of the immutable Secrets of a backend.
-func BackendBase(cinder, backend string) string { return cinder + "-backend-" + backend }
+func BackendBase(cinder, backend string) string { return FitName(MaxBase, cinder, "backend", backend) }
 
 // BackupBase is the base name of the immutable Secrets of a backup target.
-func BackupBase(cinder, target string) string { return cinder + "-backup-" + target }
+func BackupBase(cinder, target string) string { return FitName(MaxBase, cinder, "backup", target) }
 
 // DBConnectionName is the name of the derived Secret with the database URL.
 func DBConnectionName(cinder string) string { return cinder + "-db-connection" }

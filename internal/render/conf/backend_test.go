@@ -129,6 +129,12 @@ func TestABackupTargetThatCannotBeRenderedIsRefused(t *testing.T) {
 		"a line in the pool": {func(s *v1alpha1.CinderBackupBackendSpec) { s.RBD.Pool = "a\nb" }, cephKey, "spec.rbd.pool"},
 		"a line in the user": {func(s *v1alpha1.CinderBackupBackendSpec) { s.RBD.User = "a\nkey = x" }, cephKey, "spec.rbd.user"},
 		"a path as user":     {func(s *v1alpha1.CinderBackupBackendSpec) { s.RBD.User = "../x" }, cephKey, "/"},
+		"a network that is none": {func(s *v1alpha1.CinderBackupBackendSpec) {
+			s.RBD.Networks = []v1alpha1.IPv4CIDR{"10.0.0.0/8", "999.0.0.0/8"}
+		}, cephKey, "spec.rbd.networks[1]"},
+		"an IPv6 network": {func(s *v1alpha1.CinderBackupBackendSpec) {
+			s.RBD.Networks = []v1alpha1.IPv4CIDR{"2001:db8::/64"}
+		}, cephKey, "spec.rbd.networks[0]"},
 		"a line in a monitor": {func(s *v1alpha1.CinderBackupBackendSpec) {
 			s.RBD.Monitors = []v1alpha1.CephHost{"a", "b\nkeyring = x"}
 		}, cephKey, "spec.rbd.monitors"},

@@ -6,6 +6,7 @@ package conf
 import (
 	"encoding/base64"
 	"fmt"
+	"net/netip"
 	"strings"
 	"unicode"
 
@@ -61,6 +62,12 @@ func addCephFiles(data map[string]string, pool v1alpha1.RBDPoolSpec, key string)
 	// Quotes, comments, variables and continuations of Ceph's own syntax.
 	if strings.ContainsAny(cluster+pool.User+strings.Join(hosts, ""), "\"'#;\\$=") {
 		return fmt.Errorf("spec.rbd: clusterName, user or a monitor carries a character that Ceph reads as syntax")
+	}
+	// One that is none would have the API server refuse the rules of the whole NetworkPolicy.
+	for i, network := range pool.Networks {
+		if prefix, err := netip.ParsePrefix(string(network)); err != nil || !prefix.Addr().Is4() {
+			return fmt.Errorf("spec.rbd.networks[%d] is no IPv4 network", i)
+		}
 	}
 	data[render.KeyCephConf] = "[global]\n" +
 		"mon_host = " + strings.Join(hosts, ",") + "\n" +

@@ -4,9 +4,7 @@
 package rendertest
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"unicode"
@@ -31,9 +29,8 @@ func ReadINI(text string) (map[string]map[string]string, error) {
 		key, value = "", nil
 		return nil
 	}
-	lines := bufio.NewScanner(universalNewlines(text))
-	for lines.Scan() {
-		line := strings.TrimRightFunc(lines.Text(), unicode.IsSpace)
+	for line := range strings.SplitSeq(universalNewlines(text), "\n") {
+		line = strings.TrimRightFunc(line, isSpace)
 		switch {
 		case line == "":
 			if err := flush(); err != nil {
@@ -44,7 +41,7 @@ func ReadINI(text string) (map[string]map[string]string, error) {
 			if key == "" {
 				return nil, fmt.Errorf("continuation of nothing: %q", line)
 			}
-			value = append(value, strings.TrimLeftFunc(line, unicode.IsSpace))
+			value = append(value, strings.TrimLeftFunc(line, isSpace))
 			continue
 		}
 		if err := flush(); err != nil {
@@ -65,19 +62,22 @@ func ReadINI(text string) (map[string]map[string]string, error) {
 			if i < 0 {
 				return nil, fmt.Errorf("no assignment in %q", line)
 			}
-			if key = strings.TrimSpace(line[:i]); key == "" {
+			if key = strings.TrimFunc(line[:i], isSpace); key == "" {
 				return nil, fmt.Errorf("no key in %q", line)
 			}
-			value = []string{unquote(strings.TrimSpace(line[i+1:]))}
+			value = []string{unquote(strings.TrimFunc(line[i+1:], isSpace))}
 		}
 	}
 	return sections, flush()
 }
 
 // universalNewlines reads text as a Python text file is read.
-func universalNewlines(text string) io.Reader {
-	return strings.NewReader(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text))
+func universalNewlines(text string) string {
+	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 }
+
+// isSpace tells what Python strips: the separators of files, groups, records and units count there.
+func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
 
 func unquote(value string) string {
 	if value == "" || value[0] != value[len(value)-1] || (value[0] != '"' && value[0] != '\'') {

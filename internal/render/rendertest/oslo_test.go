@@ -4,10 +4,62 @@
 package rendertest_test
 
 import (
+	"encoding/json"
+	"maps"
+	"os"
 	"testing"
 
 	"c5c3.io/cinder-operator/internal/render/rendertest"
 )
+
+// recorded are answers of the real oslo.config; hack/oslo-answers.sh makes them.
+type recorded struct {
+	Version string            `json:"oslo.config"`
+	Options map[string]string `json:"options"`
+	Files   []struct {
+		Text     string                       `json:"text"`
+		Sections map[string]map[string]string `json:"sections"`
+		Error    bool                         `json:"error"`
+	} `json:"files"`
+	Values []struct {
+		Value string `json:"value"`
+		Gives string `json:"gives"`
+		Error bool   `json:"error"`
+	} `json:"values"`
+}
+
+func TestTheReaderAnswersAsTheRealOsloConfigDid(t *testing.T) {
+	text, err := os.ReadFile("testdata/oslo.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r recorded
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Version == "" || len(r.Files) < 400 || len(r.Values) < 250 {
+		t.Fatalf("too little was recorded of oslo.config %q: %d files, %d values", r.Version, len(r.Files), len(r.Values))
+	}
+	refused := 0
+	for _, f := range r.Files {
+		got, err := rendertest.ReadINI(f.Text)
+		if (err != nil) != f.Error || err == nil && !maps.EqualFunc(got, f.Sections, maps.Equal[map[string]string]) {
+			t.Errorf("%q is read as %v (%v), by oslo.config as %v (an error: %t)", f.Text, got, err, f.Sections, f.Error)
+		}
+		if f.Error {
+			refused++
+		}
+	}
+	if refused < 50 || refused > len(r.Files)*2/3 {
+		t.Errorf("%d of %d files are refused: that shows little", refused, len(r.Files))
+	}
+	lookup := func(name string) (string, bool) { v, ok := r.Options[name]; return v, ok }
+	for _, v := range r.Values {
+		if got, err := rendertest.Substitute(v.Value, lookup); (err != nil) != v.Error || err == nil && got != v.Gives {
+			t.Errorf("%q gives %q (%v), with oslo.config %q (an error: %t)", v.Value, got, err, v.Gives, v.Error)
+		}
+	}
+}
 
 func TestTheReaderFollowsOsloConfig(t *testing.T) {
 	for name, c := range map[string]struct{ body, want string }{
