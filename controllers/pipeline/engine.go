@@ -54,8 +54,8 @@ type Engine[P Pass[P]] struct {
 }
 
 // Run runs the table. The result is that of the step that ended the lane, or
-// the earliest requeue of the parallel group, with its errors joined. Run
-// touches no status on the API server.
+// the earliest requeue of the parallel group; it is zero beside an error, and the
+// errors of the group are joined. Run touches no status on the API server.
 func (e *Engine[P]) Run(ctx context.Context, pass P) (ctrl.Result, error) {
 	for _, step := range e.Sequential {
 		res, err := e.run(ctx, step, pass)
@@ -101,7 +101,11 @@ func (e *Engine[P]) runParallel(ctx context.Context, pass P) (ctrl.Result, error
 		res = earlier(res, o.res)
 		errs = append(errs, o.err)
 	}
-	return res, errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		// Its retry comes first; a result beside an error is ignored by the queue, with a warning in the log each time.
+		return ctrl.Result{}, err
+	}
+	return res, nil
 }
 
 // failed reports a step's error on pass, the one whose status is written.

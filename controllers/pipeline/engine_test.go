@@ -134,8 +134,8 @@ func TestEveryMemberOfTheGroupRunsAndSetsItsOwnConditionOnly(t *testing.T) {
 	}}
 	p := newPass()
 	res, err := e.Run(t.Context(), p)
-	if !errors.Is(err, boom) || res.RequeueAfter != time.Minute {
-		t.Fatalf("got %v, %v", res, err)
+	if !errors.Is(err, boom) || !res.IsZero() {
+		t.Fatalf("got %v, %v; want the error alone", res, err)
 	}
 	if len(*p.ran) != 3 {
 		t.Errorf("ran %v", *p.ran)
@@ -145,6 +145,18 @@ func TestEveryMemberOfTheGroupRunsAndSetsItsOwnConditionOnly(t *testing.T) {
 	}
 	if c := p.condition("CReady"); c.Reason != ReasonReconcileError || c.Message != "boom" {
 		t.Errorf("got %+v", c)
+	}
+}
+
+func TestTheGroupComesBackAtItsEarliestRequeue(t *testing.T) {
+	for _, after := range [][3]time.Duration{{time.Hour, time.Minute, 0}, {time.Minute, 0, time.Hour}, {0, time.Hour, time.Minute}} {
+		e := Engine[*testPass]{}
+		for i, d := range after {
+			e.Parallel = append(e.Parallel, step(string(rune('A'+i)), ctrl.Result{RequeueAfter: d}, nil))
+		}
+		if res, err := e.Run(t.Context(), newPass()); err != nil || res.RequeueAfter != time.Minute {
+			t.Errorf("requeues %v make %v, %v; want a minute", after, res, err)
+		}
 	}
 }
 
