@@ -13,8 +13,11 @@ import (
 	"time"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"c5c3.io/cinder-operator/api/v1alpha1"
 )
 
 // apiServersTTL is how long the addresses of a cluster's API servers are reused. Every pass over every Cinder with a
@@ -23,6 +26,8 @@ const apiServersTTL = 2 * time.Minute
 
 // apiServersSlice is where API servers publish their own addresses.
 var apiServersSlice = client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: "kubernetes"}
+
+var errNoAddress = errors.New("it lists no address")
 
 // apiServers answers where a cluster's API servers reach pods from. The zero value has read nothing.
 type apiServers struct {
@@ -66,7 +71,7 @@ func cidrsOf(slice *discoveryv1.EndpointSlice) ([]string, error) {
 		}
 	}
 	if len(cidrs) == 0 {
-		return nil, errors.New("it lists no address")
+		return nil, errNoAddress
 	}
 	slices.Sort(cidrs)
 	return slices.Compact(cidrs), nil
@@ -76,7 +81,13 @@ func cidrsOf(slice *discoveryv1.EndpointSlice) ([]string, error) {
 // between API servers and pods, the latter see other addresses.
 func (c *connection) APIServerCIDRs(ctx context.Context) ([]string, error) {
 	if len(c.reg.APIServerCIDRs) == 0 {
-		return c.apiServers.read(ctx, c.reader, c.String(), time.Now())
+		cidrs, err := c.apiServers.read(ctx, c.reader, c.String(), time.Now())
+		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || errors.Is(err, errNoAddress) {
+			// Time heals none of these, and some clusters never publish the addresses.
+			err = fmt.Errorf("%w; name the networks that its API servers reach pods from under %s in the registration, or as the annotation %s of a Cluster",
+				err, v1alpha1.RegistrationKeyAPIServerCIDRs, v1alpha1.AnnotationAPIServerCIDRs)
+		}
+		return cidrs, err
 	}
 	out := make([]string, 0, len(c.reg.APIServerCIDRs))
 	for _, prefix := range c.reg.APIServerCIDRs {

@@ -12,7 +12,11 @@ import (
 	"time"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"c5c3.io/cinder-operator/api/v1alpha1"
 )
 
 func TestEachAddressOfAnAPIServerIsANetwork(t *testing.T) {
@@ -84,5 +88,34 @@ func TestTheAddressesOfAPIServersAreReadAgainAfterAWhile(t *testing.T) {
 	_, err := a.read(t.Context(), reader, `"edge-1"`, start.Add(3*apiServersTTL))
 	if err == nil || !strings.Contains(err.Error(), "default/kubernetes") || !strings.Contains(err.Error(), `"edge-1"`) {
 		t.Errorf("error is %v, want it to name object and cluster", err)
+	}
+}
+
+func TestWhereTheAddressesCannotBeReadTheWayOutIsNamed(t *testing.T) {
+	t.Parallel()
+	resource := schema.GroupResource{Group: "discovery.k8s.io", Resource: "endpointslices"}
+	for name, tc := range map[string]struct {
+		err     error
+		address string
+		named   bool
+	}{
+		"none is published":     {err: apierrors.NewNotFound(resource, "kubernetes"), named: true},
+		"nobody may read it":    {err: apierrors.NewForbidden(resource, "kubernetes", errors.New("no rule")), named: true},
+		"the cluster is silent": {err: context.DeadlineExceeded},
+		"it is there":           {address: "192.0.2.1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := &connection{name: "edge-1", reg: &Registration{}, reader: &sliceReader{address: tc.address, err: tc.err}}
+			_, err := c.APIServerCIDRs(t.Context())
+			if (err != nil) != (tc.err != nil) || err != nil && !errors.Is(err, tc.err) {
+				t.Fatalf("error is %v, want that of the read: %v", err, tc.err)
+			}
+			for _, remedy := range []string{v1alpha1.RegistrationKeyAPIServerCIDRs, v1alpha1.AnnotationAPIServerCIDRs} {
+				if err != nil && strings.Contains(err.Error(), remedy) != tc.named {
+					t.Errorf("error is %v; names %s: want %v", err, remedy, tc.named)
+				}
+			}
+		})
 	}
 }

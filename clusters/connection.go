@@ -113,7 +113,7 @@ func connect(ctx, life context.Context, name string, reg *Registration, opts *Op
 	c.life, c.endLife = context.WithCancel(life)
 	// A cluster that sends too much is not waited for: its caches will not synchronise.
 	ctx, giveUp := context.WithCancelCause(ctx)
-	// Discovery takes no context; this way it ends with the attempt all the same.
+	// Not all of an attempt takes a context; this way it ends with the attempt all the same.
 	unlink := context.AfterFunc(ctx, c.endLife)
 	err := c.open(ctx, opts, hooks, giveUp)
 	if !unlink() && (err == nil || errors.Is(context.Cause(ctx), errTooMuch)) {
@@ -159,7 +159,7 @@ func (c *connection) open(ctx context.Context, opts *Options, hooks connectionHo
 	if c.version, err = c.readVersion(ctx); err != nil {
 		return fmt.Errorf("get /version: %w", err)
 	}
-	now, err := discover(c.cfg, c.http, nil)
+	now, err := c.discover(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -242,6 +242,7 @@ func (c *connection) makeClients(opts *Options, hooks connectionHooks) error {
 	c.inputs = newInputs(c, c.reader, spaces, tell)
 	for _, health := range []*watchHealth{c.informers.health, spaces.health} {
 		health.weighs = true
+		health.bounds = &callBounds{intake: c.rt.intake, list: opts.SyncTimeout}
 	}
 	return nil
 }
@@ -251,7 +252,7 @@ func (c *connection) excess() *excess {
 	if e := c.rt.intake.flood.Load(); e != nil {
 		return e
 	}
-	return c.rt.intake.cached(c.informers.health.weight() + c.inputs.spaces.health.weight())
+	return c.rt.intake.cached(c.informers.health.weight() + c.inputs.spaces.health.weight() + c.mapper.current.Load().weight)
 }
 
 func (c *connection) sighting() *sighting {
@@ -279,11 +280,20 @@ func (c *connection) discoverSoon() {
 	}
 }
 
+// discover asks the cluster what it serves. One that announces too much is not served.
+func (c *connection) discover(ctx context.Context, old *served) (*served, error) {
+	now, err := discover(ctx, c.cfg, c.http, c.timing.discovery(), old)
+	if errors.Is(err, errAnnounced) {
+		err = c.rt.intake.refuse(errAnnounced)
+	}
+	return now, err
+}
+
 // rediscover asks the cluster again what it serves. Informers of kinds that went are removed before it returns, those of
 // kinds that came are started aside: the member must not miss a probe for them.
 func (c *connection) rediscover() error {
 	old := c.mapper.current.Load()
-	now, err := discover(c.cfg, c.http, old)
+	now, err := c.discover(c.life, old)
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ func (i *countedInformer) RunWithContext(ctx context.Context) {
 	h.running.add(1)
 	defer h.running.add(-1)
 	defer close(i.ended)
+	defer i.self.bounded.end()
 	defer func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()

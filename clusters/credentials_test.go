@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -171,6 +172,32 @@ func TestARevokedTokenIsToldApartAndANewOneServesAtOnce(t *testing.T) {
 	t.Logf("healed in %s", took.Round(time.Millisecond))
 	if took > 10*time.Second {
 		t.Errorf("a new token served after %s", took)
+	}
+}
+
+func TestANamespaceListedAMomentAgoIsServedByAConnectionThatKnowsIt(t *testing.T) {
+	f := newFleet(t)
+	f.register("edge", kubeconfig(t, targetConfig, ""), map[string]string{v1alpha1.RegistrationKeyNamespaces: "default"})
+	f.connected("edge")
+	f.register("edge", kubeconfig(t, targetConfig, ""), map[string]string{v1alpha1.RegistrationKeyNamespaces: "default,kube-public"})
+	var target Target
+	seen := map[UnavailableCause]string{}
+	for began := time.Now(); target == nil; {
+		var err error
+		target, err = f.resolve("edge", "kube-public")
+		if u, ok := AsUnavailable(err); ok {
+			seen[u.Cause] = u.Message
+		}
+		if time.Since(began) > 20*time.Second {
+			t.Fatalf("not served: %v", err)
+		}
+	}
+	err := target.Client().Get(t.Context(), client.ObjectKey{Namespace: "kube-public", Name: "none"}, &appsv1.Deployment{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("a read in the new namespace fails: %v", err)
+	}
+	if seen[CauseConnecting] == "" {
+		t.Errorf("before it was served it was %q", seen)
 	}
 }
 

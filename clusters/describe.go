@@ -46,12 +46,17 @@ func describe(err error) string {
 		errno    syscall.Errno
 		timeout  net.Error
 	)
-	var tooMuch *excess
+	var (
+		tooMuch  *excess
+		unsynced *unsyncedError
+	)
 	switch {
 	case err == nil:
 		return ""
 	case errors.As(err, &tooMuch):
 		return tooMuch.Error()
+	case errors.As(err, &unsynced):
+		return unsynced.kind + " cannot be listed and watched: " + describe(unsynced.last)
 	case errors.Is(err, errLocalAddress):
 		return errLocalAddress.Error()
 	case errors.Is(err, errOtherHost):

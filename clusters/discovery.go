@@ -4,16 +4,17 @@
 package clusters
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
@@ -24,43 +25,39 @@ type served struct {
 	kinds  map[schema.GroupVersionKind]bool // the value tells whether the kind is namespaced
 	failed map[schema.GroupVersion]error
 	mapper *meta.DefaultRESTMapper
+	// weight is about what it takes in memory, in bytes.
+	weight int64
 }
 
-// discover asks a cluster what it serves. Groups whose own server does not answer keep what old knew of them: an
-// aggregated API that is down for a minute does not make its kinds disappear.
-func discover(cfg *rest.Config, httpClient *http.Client, old *served) (*served, error) {
-	dc, err := discovery.NewDiscoveryClientForConfigAndClient(cfg, httpClient)
+// discover asks a cluster what it serves, for as long as limit. Groups whose own server does not answer keep what old knew
+// of them: an aggregated API that is down for a minute does not make its kinds disappear.
+func discover(ctx context.Context, cfg *rest.Config, httpClient *http.Client, limit time.Duration, old *served) (*served, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errDeadline)
+	defer cancel()
+	found, err := announced(ctx, cfg, httpClient)
 	if err != nil {
-		return nil, fmt.Errorf("make a discovery client: %w", err)
-	}
-	groups, lists, err := discovery.ServerGroupsAndResources(dc)
-	var partial *discovery.ErrGroupDiscoveryFailed
-	if err != nil && !errors.As(err, &partial) {
 		return nil, fmt.Errorf("discover the served kinds: %w", err)
 	}
-	s := &served{kinds: map[schema.GroupVersionKind]bool{}, failed: map[schema.GroupVersion]error{}}
-	s.mapper = meta.NewDefaultRESTMapper(preferred(groups))
-	for _, list := range lists {
-		gv, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			continue // a malformed entry of one group says nothing of the others
-		}
+	s := &served{kinds: map[schema.GroupVersionKind]bool{}, failed: found.failed}
+	s.mapper = meta.NewDefaultRESTMapper(preferred(found.groups))
+	for gv, list := range found.resources {
 		for i := range list.APIResources {
 			s.add(gv, &list.APIResources[i])
 		}
 	}
-	if partial != nil {
-		for gv, err := range partial.Groups {
-			s.failed[gv] = err
-			s.keep(gv, old)
-		}
+	for gv := range s.failed {
+		s.keep(gv, old)
+	}
+	if len(s.kinds) > announcedKinds {
+		return nil, fmt.Errorf("discover the served kinds: %w", errAnnounced)
 	}
 	return s, nil
 }
 
-func preferred(groups []*metav1.APIGroup) []schema.GroupVersion {
+func preferred(groups []metav1.APIGroup) []schema.GroupVersion {
 	var out []schema.GroupVersion
-	for _, group := range groups {
+	for i := range groups {
+		group := &groups[i]
 		first := group.PreferredVersion.Version
 		if first != "" {
 			out = append(out, schema.GroupVersion{Group: group.Name, Version: first})
@@ -80,6 +77,7 @@ func (s *served) add(gv schema.GroupVersion, r *metav1.APIResource) {
 	}
 	gvk := gv.WithKind(r.Kind)
 	s.kinds[gvk] = r.Namespaced
+	s.weight += objectCost + int64(len(gv.Group)+len(gv.Version)+len(r.Name)+len(r.SingularName)+len(r.Kind))
 	scope := meta.RESTScope(meta.RESTScopeRoot)
 	if r.Namespaced {
 		scope = meta.RESTScopeNamespace

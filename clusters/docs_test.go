@@ -36,6 +36,7 @@ func TestWhatAnOperatorIsToldStandsInTheDocumentation(t *testing.T) {
 		begins(namespaceAbsent("x", "ns", nil)),
 		describe(errDeadline), describe(errRefused), describe(io.EOF),
 		describe(&net.DNSError{}), describe(&net.OpError{Op: "proxyconnect", Err: errors.New("x")}),
+		describe(&unsyncedError{kind: "<Kind>", last: errDeadline})[:len("<Kind> cannot be listed and watched: ")] + "...",
 		"the credential is not accepted (401)", strings.ReplaceAll(describe(&answerError{"/readyz", 500}), "500", "<code>"),
 		"the server's certificate", "the server refused the TLS handshake", "the server does not speak TLS",
 		string(phaseConnected), string(phaseConnecting), string(phaseUnreachable), string(phaseUnauthorized), string(phaseSyncFailed),
@@ -54,6 +55,8 @@ func TestWhatAnOperatorIsToldStandsInTheDocumentation(t *testing.T) {
 		before, _, _ := strings.Cut(err.Error(), "MiB")
 		said = append(said, before+"MiB ...")
 	}
+	announces, _, _ := strings.Cut(errAnnounced.Error(), ":")
+	said = append(said, announces+" ...")
 	for _, words := range said {
 		words = strings.ReplaceAll(words, "is refused: R", "is refused: <reason>")
 		if words == "" || !strings.Contains(string(page), words) {

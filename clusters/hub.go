@@ -127,7 +127,7 @@ func (h *hub) refresh(ctx context.Context) (bool, error) {
 	old := h.served.Load()
 	httpClient := *h.cluster.GetHTTPClient()
 	httpClient.Timeout = h.timing.CallTimeout
-	now, err := discover(h.cluster.GetConfig(), &httpClient, old)
+	now, err := discover(ctx, h.cluster.GetConfig(), &httpClient, h.timing.discovery(), old)
 	if err != nil {
 		return false, err
 	}

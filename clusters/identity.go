@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -37,8 +38,13 @@ func standIn(server string, ca []byte) types.UID {
 	sum.Write([]byte(server))
 	sum.Write([]byte{0})
 	sum.Write(ca)
-	return types.UID("sha256-" + hex.EncodeToString(sum.Sum(nil))[:32])
+	return types.UID(standInPrefix + hex.EncodeToString(sum.Sum(nil))[:32])
 }
+
+const standInPrefix = "sha256-"
+
+// IsStandIn tells whether the identity of a cluster stands in for the UID of a kube-system namespace that may not be read.
+func IsStandIn(uid types.UID) bool { return strings.HasPrefix(string(uid), standInPrefix) }
 
 // SameCluster tells whether the target is the cluster that had the UID once. An account that may read kube-system today
 // and might not then does not make its cluster another one.

@@ -166,9 +166,13 @@ func (s *informerSet) start(ctx context.Context, key kindKey, obj client.Object)
 		s.mu.Unlock()
 	}()
 
+	emit := s.emit
+	if s.references.Has(key.gvk) {
+		emit = news(emit)
+	}
 	inf, err := s.cache.GetInformer(ctx, obj)
 	if err == nil {
-		_, err = inf.AddEventHandler(eventHandler(s.cluster, s.emit))
+		_, err = inf.AddEventHandler(eventHandler(s.cluster, emit))
 	}
 	if err == nil {
 		s.mu.Lock()
@@ -182,7 +186,7 @@ func (s *informerSet) start(ctx context.Context, key kindKey, obj client.Object)
 	}
 	if errors.Is(err, errDeadline) && s.health != nil {
 		if last := s.health.errorOf(key); last != nil {
-			err = fmt.Errorf("%w: %w", errDeadline, last)
+			err = &unsyncedError{kind: key.gvk.Kind, last: last}
 		}
 	}
 	// An informer that never synchronises would make every later wait for the cache fail.
@@ -192,6 +196,16 @@ func (s *informerSet) start(ctx context.Context, key kindKey, obj client.Object)
 	}
 	return false, err
 }
+
+// unsyncedError says that the objects of a kind could not be read in time, and what their last read was answered.
+type unsyncedError struct {
+	kind string
+	last error
+}
+
+func (e *unsyncedError) Error() string { return fmt.Sprintf("%s: %v: %v", e.kind, errDeadline, e.last) }
+
+func (e *unsyncedError) Unwrap() []error { return []error{errDeadline, e.last} }
 
 func (s *informerSet) remove(ctx context.Context, key kindKey, obj client.Object, why error) {
 	s.mu.Lock()

@@ -15,14 +15,26 @@ import (
 var errTooMuch = errors.New("the cluster sends more than is taken of it")
 
 // excess says what a cluster sends too much of. Its words stand in conditions.
-type excess struct{ words string }
+type excess struct {
+	words string
+	// cure is what is to be done about it where that is not the usual.
+	cure string
+}
 
 func (e *excess) Error() string { return e.words }
 
 // Is is asked by errors.Is.
 func (e *excess) Is(target error) bool { return target == errTooMuch }
 
-// excessRemedy is what somebody can do about an excess.
+// remedy is what somebody can do about it.
+func (e *excess) remedy() string {
+	if e.cure != "" {
+		return e.cure
+	}
+	return excessRemedy
+}
+
+// excessRemedy is what somebody can do about an excess of most kinds.
 const excessRemedy = "delete what carries the label openstack.c5c3.io/owner-kind there and is needed no more, limit the registration to namespaces, or spread the Cinders over more clusters"
 
 // Limits bound what is taken of one cluster, in bytes. Zero values take the defaults.
@@ -49,7 +61,9 @@ func (l Limits) withDefaults() Limits {
 type intake struct {
 	limits  Limits
 	answers atomic.Int64
-	// flood is set once the watches brought too much: their caches are not to be kept.
+	// pages are those of the lists that are being put together, in bytes.
+	pages atomic.Int64
+	// flood is set once the cluster sent too much for its caches to be kept.
 	flood atomic.Pointer[excess]
 	// exceeded is told of every excess. It does not block.
 	exceeded func(*excess)
@@ -69,7 +83,7 @@ func (i *intake) answer(n int) error {
 	if i.answers.Add(int64(n)) <= i.limits.Answers {
 		return nil
 	}
-	e := &excess{fmt.Sprintf("its answers are larger than the %s that are read of one cluster at a time", size(i.limits.Answers))}
+	e := &excess{words: fmt.Sprintf("its answers are larger than the %s that are read of one cluster at a time", size(i.limits.Answers))}
 	i.exceeded(e)
 	return e
 }
@@ -87,8 +101,12 @@ func (i *intake) watch(n int, now time.Time) error {
 	if !enough {
 		return nil
 	}
-	e := &excess{fmt.Sprintf("its watches bring more than the %s that are taken of one cluster at once, or %s a second in the long run",
-		size(i.limits.Watches), size(i.limits.WatchRate))}
+	return i.refuse(&excess{words: fmt.Sprintf("its watches bring more than the %s that are taken of one cluster at once, or %s a second in the long run",
+		size(i.limits.Watches), size(i.limits.WatchRate))})
+}
+
+// refuse notes that the cluster sent too much, and answers what was noted first.
+func (i *intake) refuse(e *excess) *excess {
 	if !i.flood.CompareAndSwap(nil, e) {
 		return i.flood.Load()
 	}
@@ -96,12 +114,20 @@ func (i *intake) watch(n int, now time.Time) error {
 	return e
 }
 
+// page takes in a page of n bytes, of a list that is put together in memory, until the list is told to have ended.
+func (i *intake) page(n int64) error {
+	if e := i.cached(i.pages.Add(n)); e != nil {
+		return i.refuse(e)
+	}
+	return nil
+}
+
 // cached answers what is wrong with keeping that many bytes, or nil.
 func (i *intake) cached(n int64) *excess {
 	if n <= i.limits.Cached {
 		return nil
 	}
-	return &excess{fmt.Sprintf("the objects to be kept of it are larger than the %s that are kept of one cluster", size(i.limits.Cached))}
+	return &excess{words: fmt.Sprintf("the objects to be kept of it are larger than the %s that are kept of one cluster", size(i.limits.Cached))}
 }
 
 func size(n int64) string {

@@ -150,7 +150,7 @@ func TestAClusterThatSendsTooMuchIsToldSoAndServedWhenItNoLongerDoes(t *testing.
 			if tt.serves {
 				f.connected("edge")
 			}
-			awaitExcess(f, "edge", tt.words)
+			awaitExcess(f, "edge", tt.words, excessRemedy)
 			if len(f.recorded("ClusterUnreachable CacheSyncFailed: "+tt.words)) == 0 {
 				t.Errorf("events: %v", f.recorded(""))
 			}
@@ -162,16 +162,16 @@ func TestAClusterThatSendsTooMuchIsToldSoAndServedWhenItNoLongerDoes(t *testing.
 	}
 }
 
-// awaitExcess waits until a cluster is given up for what it sends, in those words.
-func awaitExcess(f *fleet, name, words string) {
+// awaitExcess waits until a cluster is given up for what it sends, in those words and with that remedy.
+func awaitExcess(f *fleet, name, words, remedy string) {
 	f.t.Helper()
 	tc := f.shows(name, v1alpha1.ConditionConnected, string(phaseSyncFailed))
 	c := meta.FindStatusCondition(tc.Status.Conditions, v1alpha1.ConditionConnected)
-	if want := words + "; " + excessRemedy; c.Message != want {
+	if want := words + "; " + remedy; c.Message != want {
 		f.t.Errorf("the condition says %q, want %q", c.Message, want)
 	}
 	message := f.unavailable(name, CauseUnreachable)
-	if !strings.HasPrefix(message, fmt.Sprintf("target cluster %q is unreachable since ", name)) || !strings.HasSuffix(message, words+"; "+excessRemedy) {
+	if !strings.HasPrefix(message, fmt.Sprintf("target cluster %q is unreachable since ", name)) || !strings.HasSuffix(message, words+"; "+remedy) {
 		f.t.Errorf("Resolve says %q", message)
 	}
 }

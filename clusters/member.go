@@ -219,11 +219,12 @@ func (m *member) connected(conn, old *connection) {
 
 func (m *member) failed(err error, old *connection) {
 	next := state{phase: phaseUnreachable, cause: describe(err), tried: true}
+	var tooMuch *excess
 	switch {
 	case isUnauthorized(err):
 		next.phase = phaseUnauthorized
-	case errors.Is(err, errTooMuch):
-		next.phase, next.remedy = phaseSyncFailed, excessRemedy
+	case errors.As(err, &tooMuch):
+		next.phase, next.remedy = phaseSyncFailed, tooMuch.remedy()
 	case errors.Is(err, errSync):
 		next.phase = phaseSyncFailed
 	}

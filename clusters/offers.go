@@ -105,6 +105,9 @@ func (r *Registry) settle(name string) {
 
 	if known {
 		m.update(a)
+		if old.source != a.source {
+			r.metrics.setUp(name, a.source, m.st.Load().phase == phaseConnected)
+		}
 	} else {
 		var ctx context.Context
 		ctx, m.stop = context.WithCancel(life)

@@ -149,6 +149,9 @@ func (t Timing) withDefaults() Timing {
 	return t
 }
 
+// discovery bounds one discovery as a whole, which is several calls.
+func (t Timing) discovery() time.Duration { return 3 * t.CallTimeout }
+
 func orDefault[T comparable](v *T, d T) {
 	var zero T
 	if *v == zero {

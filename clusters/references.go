@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // refer adds kinds whose objects others own and whose status is looked at. It is called before the first sync only.
@@ -107,4 +109,22 @@ func stripReference(in any) (any, error) {
 		out.Object["status"] = status
 	}
 	return out, nil
+}
+
+// news leaves out what says nothing new of a reference: others write to theirs as often as they like, and each event is
+// looked up.
+func news(emit func(Event)) func(Event) {
+	return func(ev Event) {
+		if ev.Old == nil || !sameReference(ev.Old, ev.Object) {
+			emit(ev)
+		}
+	}
+}
+
+// sameReference tells whether two states of a reference, as stripReference leaves them, differ in their version alone.
+func sameReference(was, is client.Object) bool {
+	old, ok := was.(*unstructured.Unstructured)
+	now, okNow := is.(*unstructured.Unstructured)
+	return ok && okNow && old.GetUID() == now.GetUID() && old.GetGeneration() == now.GetGeneration() &&
+		old.GetDeletionTimestamp().Equal(now.GetDeletionTimestamp()) && reflect.DeepEqual(old.Object["status"], now.Object["status"])
 }

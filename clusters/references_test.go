@@ -5,12 +5,14 @@ package clusters
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -100,4 +102,51 @@ func TestAReferenceThatMayNotBeReadSaysSo(t *testing.T) {
 		_, err := Reference(ctx, target, gvkNamespace, key)
 		return err
 	})
+}
+
+func TestAReferenceThatMovesOnWithoutAChangeIsNoNews(t *testing.T) {
+	f := newFleet(t, withReferences)
+	f.register("edge", kubeconfig(t, targetConfig, ""))
+	target := f.connected("edge")
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: newNamespace(t, targetAdmin), Name: "claim"}}
+	claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+	ns := &corev1.Namespace{}
+	if err := targetAdmin.Get(t.Context(), types.NamespacedName{Name: claim.Namespace}, ns); err != nil {
+		t.Fatal(err)
+	}
+	if err := targetAdmin.Create(t.Context(), claim); err != nil {
+		t.Fatal(err)
+	}
+	// The first read opens the namespace.
+	if _, err := Reference(t.Context(), target, gvkClaim, client.ObjectKeyFromObject(claim)); err != nil {
+		t.Fatal(err)
+	}
+	told := func(name string, want int) {
+		t.Helper()
+		eventually(t, 10*time.Second, func(context.Context) error {
+			if n := f.saw("edge", name, false); n != want {
+				return fmt.Errorf("%s was told of %d times, want %d", name, n, want)
+			}
+			return nil
+		})
+	}
+	told(claim.Name, 1)
+	told(ns.Name, 1)
+	for _, obj := range []client.Object{claim, ns} {
+		for i := range 5 {
+			obj.SetLabels(map[string]string{"moves": fmt.Sprint(i)})
+			if err := targetAdmin.Update(t.Context(), obj); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	claim.Status.Phase = corev1.ClaimBound
+	ns.Status.Conditions = []corev1.NamespaceCondition{{Type: corev1.NamespaceContentRemaining, Status: corev1.ConditionTrue}}
+	for _, obj := range []client.Object{claim, ns} {
+		if err := targetAdmin.Status().Update(t.Context(), obj); err != nil {
+			t.Fatal(err)
+		}
+		told(obj.GetName(), 2)
+	}
 }

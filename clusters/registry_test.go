@@ -157,23 +157,35 @@ func (f *fleet) series(cluster string) int {
 	return n
 }
 
-func (f *fleet) up(cluster string) float64 {
+// upBySource are the series of a cluster that say whether it serves, by the source of its registration.
+func (f *fleet) upBySource(cluster string) map[string]float64 {
 	f.t.Helper()
 	families, err := f.metrics.Gather()
 	if err != nil {
 		f.t.Fatal(err)
 	}
+	out := map[string]float64{}
 	for _, family := range families {
 		if family.GetName() != "cinder_operator_target_cluster_up" {
 			continue
 		}
 		for _, m := range family.GetMetric() {
+			labels := map[string]string{}
 			for _, l := range m.GetLabel() {
-				if l.GetName() == "cluster" && l.GetValue() == cluster {
-					return m.GetGauge().GetValue()
-				}
+				labels[l.GetName()] = l.GetValue()
+			}
+			if labels["cluster"] == cluster {
+				out[labels["source"]] = m.GetGauge().GetValue()
 			}
 		}
+	}
+	return out
+}
+
+func (f *fleet) up(cluster string) float64 {
+	f.t.Helper()
+	for _, value := range f.upBySource(cluster) {
+		return value
 	}
 	return -1
 }

@@ -58,6 +58,9 @@ func (r *Registry) resolve(ref *v1alpha1.TargetClusterRefSpec, hubNamespace stri
 			cause = CauseUnauthorized
 		}
 		return nil, unavailable(name, cause, &loss{since: st.since, cause: st.cause, remedy: st.remedy}, nil)
+	case !st.conn.reg.Covers(hubNamespace):
+		// The namespace was listed a moment ago: the connection whose caches know it is still being made.
+		return nil, connecting(name, CauseConnecting, "waiting for "+a.reg.Host(), nil)
 	}
 	if l := st.conn.lost.Load(); l != nil && l.silent {
 		return nil, unavailable(name, CauseUnreachable, l, errDeadline)

@@ -251,6 +251,7 @@ func (s *capiSource) settle(ctx context.Context, to sink, clusters client.Reader
 	}}
 	o.data.Namespaces = annotation(cluster, v1alpha1.AnnotationNamespaces)
 	o.data.AllowedNamespaces = annotation(cluster, v1alpha1.AnnotationAllowedNamespaces)
+	o.data.APIServerCIDRs = annotation(cluster, v1alpha1.AnnotationAPIServerCIDRs)
 	initialized, _, _ := unstructured.NestedBool(cluster.Object, "status", "initialization", "controlPlaneInitialized")
 	if !initialized {
 		// Its status may also have been lost, in a move from one hub to another: it is registered all the same, so that

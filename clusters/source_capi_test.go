@@ -6,6 +6,8 @@ package clusters
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,14 +99,19 @@ func TestAClusterOfClusterAPIRegistersOnceItsControlPlaneIsThere(t *testing.T) {
 	f := newFleet(t)
 	f.unavailable("edge", CauseNotRegistered)
 	clusterCRD(t)
-	c := f.cluster("edge", map[string]string{v1alpha1.AnnotationAllowedNamespaces: "default"})
+	c := f.cluster("edge", map[string]string{
+		v1alpha1.AnnotationAllowedNamespaces: "default", v1alpha1.AnnotationAPIServerCIDRs: "192.0.2.0/24, 2001:db8::/64",
+	})
 	f.shows("edge", v1alpha1.ConditionAccepted, v1alpha1.ReasonKubeconfigMissing)
 	f.initialize(c)
 	if message := f.unavailable("edge", CauseRefused); !strings.Contains(message, "Cluster "+f.namespace+"/edge") {
 		t.Errorf("message %q", message)
 	}
 	f.capiSecret("edge", kubeconfig(t, targetConfig, ""))
-	f.connected("edge")
+	target := f.connected("edge")
+	if cidrs, err := target.APIServerCIDRs(t.Context()); err != nil || !slices.Equal(cidrs, []string{"192.0.2.0/24", "2001:db8::/64"}) {
+		t.Errorf("the API servers are at %v (%v), not where the annotation says", cidrs, err)
+	}
 	if _, err := f.resolve("edge", "other"); err == nil {
 		t.Error("the annotation that limits who may use it is not heeded")
 	}
@@ -167,6 +174,9 @@ func TestASecretWinsOverAClusterOfTheSameName(t *testing.T) {
 		return nil
 	})
 	f.connected("edge")
+	if up := f.upBySource("edge"); !maps.Equal(up, map[string]float64{string(v1alpha1.TargetClusterSourceClusterAPI): 1}) {
+		t.Errorf("the series of the cluster are %v", up)
+	}
 	if len(f.recorded("ClusterDisconnected")) != 0 {
 		t.Errorf("events: %v", f.recorded(""))
 	}

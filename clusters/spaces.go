@@ -212,16 +212,16 @@ func (s *spaces) start(namespace string, key kindKey, resource schema.GroupVersi
 	ctx, stop := context.WithCancel(klog.NewContext(s.life, s.log.V(1)))
 	w := &spaceWatch{stop: stop}
 	w.informer = s.health.newInformer(s.calls(namespace, key, resource, w), key.object(), 0, toolscache.Indexers{})
-	transform := toolscache.TransformFunc(stripReference)
+	transform, emit := toolscache.TransformFunc(stripReference), news(s.emit)
 	if key.metadata {
-		transform = stripInput(key.gvk)
+		transform, emit = stripInput(key.gvk), s.emit
 	}
 	// None of these fails for an informer that has not started.
 	_ = w.informer.SetTransform(transform)
 	_ = w.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, r *toolscache.Reflector, err error) {
 		s.log.V(1).Info("A watch failed", "type", r.TypeDescription(), "namespace", namespace, "cause", describe(err))
 	})
-	w.handled, _ = w.informer.AddEventHandler(eventHandler(s.cluster, s.emit))
+	w.handled, _ = w.informer.AddEventHandler(eventHandler(s.cluster, emit))
 	s.running.Go(func() {
 		defer stop()
 		w.informer.RunWithContext(ctx)

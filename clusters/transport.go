@@ -140,7 +140,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (t *transport) observe(req *http.Request, watch bool, code string) {
-	if t.observed == nil {
+	if t.observed == nil || t.life.Err() != nil { // the series of a cluster that is gone are gone
 		return
 	}
 	verb := req.Method

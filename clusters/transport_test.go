@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -62,6 +63,33 @@ func get(t *testing.T, c *http.Client, at string) (*http.Response, error) {
 		t.Fatal(err)
 	}
 	return c.Do(req)
+}
+
+func TestACallThatOutlivesItsConnectionIsNotCounted(t *testing.T) {
+	life, end := context.WithCancel(context.Background())
+	defer end()
+	s, reg := tlsServer(t, func(http.ResponseWriter, *http.Request) {})
+	var counted []string
+	tr, err := newTransport(life, reg, Timing{CallTimeout: time.Second, WatchTimeout: time.Second}, true, func(verb, code string) { counted = append(counted, verb+" "+code) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(tr.close)
+	for _, alive := range []bool{true, false} {
+		if !alive {
+			end()
+		}
+		resp, err := get(t, &http.Client{Transport: tr}, s.URL)
+		if (err == nil) != alive {
+			t.Fatalf("the connection lives: %t; error is %v", alive, err)
+		}
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+	}
+	if !slices.Equal(counted, []string{"GET 200"}) {
+		t.Errorf("counted are %q", counted)
+	}
 }
 
 func TestTheTokenDoesNotFollowARedirect(t *testing.T) {

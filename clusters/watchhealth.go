@@ -5,10 +5,13 @@ package clusters
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,6 +19,8 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
+
+var errThrottled = errors.New("too many requests")
 
 // kindKey tells the two informers of a kind apart: of whole objects and of metadata.
 type kindKey struct {
@@ -29,6 +34,8 @@ type watchHealth struct {
 	scheme *runtime.Scheme
 	// weighs says that the size of what is held is counted. Set before the first informer is made.
 	weighs bool
+	// bounds are those on the calls of each informer, nil for the hub's. Set before the first informer is made.
+	bounds *callBounds
 
 	mu        sync.Mutex // guards the fields below; never held across a call
 	informers map[*informerHealth]struct{}
@@ -44,6 +51,8 @@ type informerHealth struct {
 	store toolscache.Store
 	// bytes is the size of what the informer holds, as far as its first handler was told.
 	bytes atomic.Int64
+	// bounded are the informer's calls, nil for one of the hub's.
+	bounded *boundedCalls
 }
 
 func newWatchHealth(scheme *runtime.Scheme) *watchHealth {
@@ -145,11 +154,11 @@ func (h *watchHealth) forget(obj runtime.Object) {
 	}
 }
 
-// newInformer is a cache's NewInformer: it observes the informer's calls and drains the watches it stops.
+// newInformer is a cache's NewInformer: it observes and bounds the informer's calls and drains the watches it stops.
 func (h *watchHealth) newInformer(lw toolscache.ListerWatcher, obj runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
-	i := &informerHealth{key: h.keyOf(obj)}
+	i := &informerHealth{key: h.keyOf(obj), bounded: h.bounds.forInformer()}
 	if calls, ok := lw.(*toolscache.ListWatch); ok {
-		list, open := calls.ListWithContextFunc, calls.WatchFuncWithContext
+		list, open := i.bounded.list(calls.ListWithContextFunc), i.bounded.watch(calls.WatchFuncWithContext)
 		calls.ListWithContextFunc = func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			out, err := list(ctx, opts)
 			if ctx.Err() == nil {
@@ -162,8 +171,15 @@ func (h *watchHealth) newInformer(lw toolscache.ListerWatcher, obj runtime.Objec
 			if ctx.Err() == nil {
 				h.observe(i, err)
 			}
+			deaf := opts.SendInitialEvents != nil && *opts.SendInitialEvents
 			if err != nil {
+				if deaf {
+					err = withoutThrottle(err)
+				}
 				return nil, err
+			}
+			if deaf {
+				w = watch.Filter(w, unthrottled)
 			}
 			return &drainedWatch{Interface: w, running: &h.running}, nil
 		}
@@ -174,6 +190,27 @@ func (h *watchHealth) newInformer(lw toolscache.ListerWatcher, obj runtime.Objec
 	h.informers[i] = struct{}{}
 	h.mu.Unlock()
 	return &countedInformer{SharedIndexInformer: informer, health: h, self: i, ended: make(chan struct{})}
+}
+
+// withoutThrottle hides from client-go that a cluster wants fewer requests. A reflector that is told so of a watch which
+// begins with what there is sleeps for up to a minute where no context can wake it, and would hold the end of its
+// connection, and of the process, for as long. Where it is told of another watch it can be woken, and goes on with that.
+func withoutThrottle(err error) error {
+	if apierrors.IsTooManyRequests(err) {
+		return fmt.Errorf("%w: %s", errThrottled, err.Error())
+	}
+	return err
+}
+
+// unthrottled is withoutThrottle for the error that a watch ends with.
+func unthrottled(ev watch.Event) (watch.Event, bool) {
+	if ev.Type != watch.Error {
+		return ev, true
+	}
+	if err := apierrors.FromObject(ev.Object); apierrors.IsTooManyRequests(err) {
+		ev.Object = &metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonUnknown, Message: withoutThrottle(err).Error()}
+	}
+	return ev, true
 }
 
 // tally counts what runs. Unlike a sync.WaitGroup it may be added to while somebody waits.

@@ -91,73 +91,71 @@ func digest(h hash.Hash, o client.Object) {
 }
 
 // named holds the Secrets and ConfigMaps that pods refer to, by kind and name.
-type named map[[2]string]struct{}
-
-func (n named) add(kind, name string) {
-	if name != "" {
-		n[[2]string{kind, name}] = struct{}{}
-	}
+type named struct {
+	names map[[2]string]struct{}
+	size  int64 // of the names
 }
 
-func (n named) has(kind, name string) bool {
-	_, ok := n[[2]string{kind, name}]
+func (n *named) add(kind, name string) {
+	if name == "" || n.has(kind, name) {
+		return
+	}
+	n.names[[2]string{kind, name}] = struct{}{}
+	n.size += int64(100 + len(name))
+}
+
+func (n *named) has(kind, name string) bool {
+	_, ok := n.names[[2]string{kind, name}]
 	return ok
 }
 
 // namedByPodTemplates reads live what the pod templates of the namespace name.
 // Not the owner's alone: one whose labels were taken off counts too, and
 // whoever mounts a revision would lose it.
-func (s *Scope) namedByPodTemplates(ctx context.Context) (named, error) {
-	out := named{}
-	err := errors.Join(
-		listAll(ctx, s, &appsv1.DeploymentList{}, func(l *appsv1.DeploymentList) {
+func (s *Scope) namedByPodTemplates(ctx context.Context) (*named, error) {
+	ctx, r, cancel := s.p.read(ctx)
+	defer cancel()
+	out := &named{names: map[[2]string]struct{}{}}
+	return out, errors.Join(
+		listAll(ctx, s, r, &appsv1.DeploymentList{}, func(l *appsv1.DeploymentList) error {
 			for i := range l.Items {
 				out.addPod(&l.Items[i].Spec.Template.Spec)
 			}
+			return keeps(out.size)
 		}),
-		listAll(ctx, s, &batchv1.CronJobList{}, func(l *batchv1.CronJobList) {
+		listAll(ctx, s, r, &batchv1.CronJobList{}, func(l *batchv1.CronJobList) error {
 			for i := range l.Items {
 				out.addPod(&l.Items[i].Spec.JobTemplate.Spec.Template.Spec)
 			}
+			return keeps(out.size)
 		}),
-		listAll(ctx, s, &batchv1.JobList{}, func(l *batchv1.JobList) {
+		listAll(ctx, s, r, &batchv1.JobList{}, func(l *batchv1.JobList) error {
 			for i := range l.Items {
 				out.addPod(&l.Items[i].Spec.Template.Spec)
 			}
+			return keeps(out.size)
 		}),
-		listAll(ctx, s, &appsv1.ReplicaSetList{}, func(l *appsv1.ReplicaSetList) {
+		listAll(ctx, s, r, &appsv1.ReplicaSetList{}, func(l *appsv1.ReplicaSetList) error {
 			for i := range l.Items {
 				rs := &l.Items[i]
 				if rs.Status.Replicas > 0 || rs.Spec.Replicas == nil || *rs.Spec.Replicas > 0 {
 					out.addPod(&rs.Spec.Template.Spec)
 				}
 			}
+			return keeps(out.size)
 		}),
 	)
-	return out, err
 }
 
-// listAll reads a kind of the owner's namespace live, page by page. Each page is
-// decoded into a list of its own: decoding merges into what is there.
-func listAll[L client.ObjectList](ctx context.Context, s *Scope, empty L, each func(L)) error {
-	next := ""
-	for {
-		list, ok := empty.DeepCopyObject().(L)
-		if !ok {
-			return fmt.Errorf("copy of %T is of another type", empty)
-		}
-		err := s.target.APIReader().List(ctx, list, client.InNamespace(s.owner.Namespace), client.Limit(listPage), client.Continue(next))
-		if err != nil {
-			return fmt.Errorf("list %T in %s on %s: %w", list, s.owner.Namespace, s.target, err)
-		}
-		each(list)
-		if next = list.GetContinue(); next == "" {
-			return nil
-		}
+// listAll reads a kind of the owner's namespace live, page by page.
+func listAll[L client.ObjectList](ctx context.Context, s *Scope, r *reading, empty L, each func(L) error) error {
+	if err := eachPage(ctx, r, s.target, empty, each, client.InNamespace(s.owner.Namespace)); err != nil {
+		return fmt.Errorf("list %T in %s on %s: %w", empty, s.owner.Namespace, s.target, err)
 	}
+	return nil
 }
 
-func (n named) addPod(pod *corev1.PodSpec) {
+func (n *named) addPod(pod *corev1.PodSpec) {
 	for i := range pod.Volumes {
 		n.addVolume(&pod.Volumes[i])
 	}
@@ -172,7 +170,7 @@ func (n named) addPod(pod *corev1.PodSpec) {
 	}
 }
 
-func (n named) addVolume(v *corev1.Volume) {
+func (n *named) addVolume(v *corev1.Volume) {
 	if v.Secret != nil {
 		n.add("Secret", v.Secret.SecretName)
 	}
@@ -196,7 +194,7 @@ func (n named) addVolume(v *corev1.Volume) {
 	}
 }
 
-func (n named) addEnv(env []corev1.EnvVar, from []corev1.EnvFromSource) {
+func (n *named) addEnv(env []corev1.EnvVar, from []corev1.EnvFromSource) {
 	for i := range env {
 		src := env[i].ValueFrom
 		if src == nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,6 +36,9 @@ type Options struct {
 	// least recently used is forgotten, which costs one apply that changes
 	// nothing. Default: DefaultMaxKeys.
 	MaxKeys int
+	// ReadTimeout bounds reading at one go, over all its calls: a sweep, a count
+	// of orphans, a look at what pods name. Default: one minute.
+	ReadTimeout time.Duration
 	// Metrics is where the counter of writes is registered. Default: nowhere.
 	Metrics prometheus.Registerer
 }
@@ -46,10 +50,11 @@ type Projector struct {
 	manager string
 	kinds   []clusters.ChildKind
 	// rvKeyed holds the kinds whose version is the resourceVersion.
-	rvKeyed map[string]bool
-	keys    *keyCache
-	pins    *pinMemo
-	writes  *prometheus.CounterVec
+	rvKeyed     map[string]bool
+	readTimeout time.Duration
+	keys        *keyCache
+	pins        *pinMemo
+	writes      *prometheus.CounterVec
 }
 
 // New makes a Projector.
@@ -60,15 +65,19 @@ func New(o Options) *Projector {
 	if o.MaxKeys <= 0 {
 		o.MaxKeys = DefaultMaxKeys
 	}
+	if o.ReadTimeout <= 0 {
+		o.ReadTimeout = readTimeout
+	}
 	p := &Projector{
-		scheme:  o.Scheme,
-		hubUID:  o.HubUID,
-		manager: FieldManager(o.HubUID),
-		kinds:   o.Kinds,
-		rvKeyed: map[string]bool{},
-		keys:    newKeyCache(o.MaxKeys),
-		pins:    newPinMemo(),
-		writes:  newWritesCounter(o.Metrics),
+		scheme:      o.Scheme,
+		hubUID:      o.HubUID,
+		manager:     FieldManager(o.HubUID),
+		kinds:       o.Kinds,
+		rvKeyed:     map[string]bool{},
+		readTimeout: o.ReadTimeout,
+		keys:        newKeyCache(o.MaxKeys),
+		pins:        newPinMemo(),
+		writes:      newWritesCounter(o.Metrics),
 	}
 	for _, k := range o.Kinds {
 		if gvk, err := apiutil.GVKForObject(k.Object, o.Scheme); err == nil && k.KeepResourceVersionKey {

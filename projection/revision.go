@@ -168,17 +168,29 @@ func (s *Scope) SweepRevisions(ctx context.Context, kind client.Object, base str
 	if err != nil {
 		return err
 	}
-	items, err := listMetadata(ctx, s.target, ref.GroupVersionKind, client.InNamespace(s.owner.Namespace),
-		client.MatchingLabels(merged(s.labels, map[string]string{LabelRevisionBase: baseLabel(base)})))
-	if err != nil {
-		return s.wrap("list revisions of", ref, err)
-	}
+	ctx, r, cancel := s.p.read(ctx)
+	defer cancel()
 	var errs []error
-	for i := range items {
-		if items[i].GetDeletionTimestamp() != nil {
-			continue
+	err = eachMetadata(ctx, r, s.target, ref.GroupVersionKind, func(item *metav1.PartialObjectMetadata) error {
+		if item.GetDeletionTimestamp() != nil {
+			return nil
 		}
-		errs = append(errs, s.deleteRevision(ctx, refTo(ref.GroupVersionKind, &items[i]), &items[i]))
+		err := s.deleteRevision(ctx, refTo(ref.GroupVersionKind, item), item)
+		if err != nil && ends(ctx, err) {
+			return &endedError{err}
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+		return nil
+	}, client.InNamespace(s.owner.Namespace),
+		client.MatchingLabels(merged(s.labels, map[string]string{LabelRevisionBase: baseLabel(base)})))
+	var ended *endedError
+	switch {
+	case errors.As(err, &ended):
+		errs = append(errs, ended.error)
+	case err != nil:
+		errs = append(errs, s.wrap("list revisions of", ref, err))
 	}
 	return errors.Join(errs...)
 }

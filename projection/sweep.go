@@ -18,69 +18,87 @@ import (
 	"c5c3.io/cinder-operator/clusters"
 )
 
-// listPage is how many objects one list call asks for.
-const listPage = 500
-
 // Sweep issues deletes for every child of the scope's owner on the target, of
 // every kind that the target serves, and returns what it found. It reads live
 // and metadata alone. Deletes are Background; what foreign finalizers hold back
 // is not waited for and comes with Terminating set.
 //
 // A kind that fails does not keep the others from being swept; a cluster that
-// does not answer ends the sweep. In both cases the error says that the
-// result is not whole.
+// does not answer, or whose lists do not end, ends the sweep. In all cases the
+// error says that the result is not whole.
 func (s *Scope) Sweep(ctx context.Context) (found []Ref, err error) {
+	ctx, r, cancel := s.p.read(ctx)
+	defer cancel()
+	w := &sweep{Scope: s, reading: r}
 	var errs []error
 	for _, kind := range s.p.kinds {
-		refs, err := s.sweepKind(ctx, kind)
-		found = append(found, refs...)
+		err := tooLong(ctx, w.kind(ctx, kind))
 		if err == nil {
 			continue
 		}
 		errs = append(errs, err)
-		if _, unavailable := clusters.AsUnavailable(err); unavailable || ctx.Err() != nil {
+		if ends(ctx, err) {
 			break
 		}
 	}
-	return found, errors.Join(errs...)
+	return w.found, errors.Join(errs...)
 }
 
-func (s *Scope) sweepKind(ctx context.Context, kind clusters.ChildKind) ([]Ref, error) {
+// ends tells whether a sweep goes no further after an error.
+func ends(ctx context.Context, err error) bool {
+	_, unavailable := clusters.AsUnavailable(err)
+	return unavailable || errors.Is(err, ErrEndless) || ctx.Err() != nil
+}
+
+// sweep is one sweep over all kinds.
+type sweep struct {
+	*Scope
+	*reading
+	found []Ref
+	kept  int64
+}
+
+func (w *sweep) kind(ctx context.Context, kind clusters.ChildKind) error {
+	s := w.Scope
 	gvk, served, err := s.p.served(s.target, kind)
 	if err != nil || !served {
-		return nil, err
+		return err
 	}
+	var errs []error
 	// Without a selector: an object whose labels were taken off, or that stems
 	// from the time before the owner named another cluster, is found too.
-	items, err := listMetadata(ctx, s.target, gvk, client.InNamespace(s.owner.Namespace))
-	if meta.IsNoMatchError(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list %s in %s on %s: %w", gvk.Kind, s.owner.Namespace, s.target, err)
-	}
-	var refs []Ref
-	var errs []error
-	for i := range items {
-		item := &items[i]
+	err = eachMetadata(ctx, w.reading, s.target, gvk, func(item *metav1.PartialObjectMetadata) error {
 		if !s.swept(item) {
-			continue
+			return nil
 		}
 		ref := refTo(gvk, item)
-		refs = append(refs, ref)
-		if ref.Terminating {
-			continue
+		w.found = append(w.found, ref)
+		w.kept += ref.size()
+		if err := keeps(w.kept); err != nil || ref.Terminating {
+			return err
 		}
-		if err := s.deleteExactly(ctx, ref, item, metav1.DeletePropagationBackground); err != nil {
-			err = s.wrap("delete", ref, err)
-			errs = append(errs, err)
-			if _, unavailable := clusters.AsUnavailable(err); unavailable || ctx.Err() != nil {
-				break
-			}
+		err := s.deleteExactly(ctx, ref, item, metav1.DeletePropagationBackground)
+		if err = s.wrap("delete", ref, err); err == nil {
+			return nil
 		}
+		if ends(ctx, err) {
+			return &endedError{err}
+		}
+		errs = append(errs, err)
+		return nil
+	}, client.InNamespace(s.owner.Namespace))
+	var ended *endedError
+	switch {
+	case errors.As(err, &ended):
+		errs = append(errs, ended.error)
+	case err != nil && !meta.IsNoMatchError(err):
+		errs = append(errs, fmt.Errorf("list %s in %s on %s: %w", gvk.Kind, s.owner.Namespace, s.target, err))
 	}
-	return refs, errors.Join(errs...)
+	return errors.Join(errs...)
 }
+
+// endedError is the error of a delete after which no other is tried.
+type endedError struct{ error }
 
 // swept tells whether a sweep takes an object: by its labels, also those that
 // an operator without the hub label set and ours has applied since; and by a
@@ -114,26 +132,6 @@ func (p *Projector) served(t clusters.Target, kind clusters.ChildKind) (schema.G
 	return gvk, served, nil
 }
 
-// listMetadata lists live and page by page, without the objects' content.
-func listMetadata(ctx context.Context, t clusters.Target, gvk schema.GroupVersionKind, opts ...client.ListOption) ([]metav1.PartialObjectMetadata, error) {
-	var out []metav1.PartialObjectMetadata
-	next := ""
-	for {
-		page := &metav1.PartialObjectMetadataList{}
-		page.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		if err := t.APIReader().List(ctx, page, append(opts, client.Limit(listPage), client.Continue(next))...); err != nil {
-			return nil, err
-		}
-		for i := range page.Items {
-			page.Items[i].SetGroupVersionKind(gvk)
-		}
-		out = append(out, page.Items...)
-		if next = page.Continue; next == "" {
-			return out, nil
-		}
-	}
-}
-
 func refTo(gvk schema.GroupVersionKind, o metav1.Object) Ref {
 	return Ref{
 		GroupVersionKind: gvk,
@@ -143,6 +141,9 @@ func refTo(gvk schema.GroupVersionKind, o metav1.Object) Ref {
 		Terminating:      o.GetDeletionTimestamp() != nil,
 	}
 }
+
+// size is about what a Ref takes in memory, in bytes.
+func (r Ref) size() int64 { return int64(100 + len(r.Namespace) + len(r.Name) + len(r.UID)) }
 
 // Orphan is a child of this hub whose owner is gone.
 type Orphan struct {
@@ -161,7 +162,9 @@ func (p *Projector) Orphans(
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}
 	}
-	known := map[[3]string]bool{}
+	ctx, r, cancel := p.read(ctx)
+	defer cancel()
+	known, kept := map[[3]string]bool{}, int64(0)
 	var out []Orphan
 	for _, kind := range p.kinds {
 		gvk, served, err := p.served(t, kind)
@@ -171,27 +174,32 @@ func (p *Projector) Orphans(
 		if !served {
 			continue
 		}
+		look := func(item *metav1.PartialObjectMetadata) error {
+			have := item.GetLabels()
+			o := Orphan{Ref: refTo(gvk, item), OwnerKind: have[LabelOwnerKind],
+				OwnerNamespace: have[LabelOwnerNamespace], OwnerName: have[LabelOwnerName]}
+			id := [3]string{o.OwnerKind, o.OwnerNamespace, o.OwnerName}
+			there, asked := known[id]
+			if !asked {
+				var err error
+				if there, err = exists(ctx, o.OwnerKind, o.OwnerNamespace, o.OwnerName); err != nil {
+					return fmt.Errorf("look up %s %s/%s: %w", o.OwnerKind, o.OwnerNamespace, o.OwnerName, err)
+				}
+				known[id] = there
+			}
+			if !asked || !there {
+				kept += o.size() + int64(len(id[0])+len(id[1])+len(id[2]))
+			}
+			if !there {
+				out = append(out, o)
+			}
+			return keeps(kept)
+		}
 		for _, namespace := range namespaces {
-			items, err := listMetadata(ctx, t, gvk, client.InNamespace(namespace),
+			err := eachMetadata(ctx, r, t, gvk, look, client.InNamespace(namespace),
 				client.MatchingLabelsSelector{Selector: labels.SelectorFromSet(labels.Set{LabelOwnerHub: p.hubUID})})
 			if err != nil {
 				return nil, fmt.Errorf("list %s on %s: %w", gvk.Kind, t, err)
-			}
-			for i := range items {
-				have := items[i].GetLabels()
-				o := Orphan{Ref: refTo(gvk, &items[i]), OwnerKind: have[LabelOwnerKind],
-					OwnerNamespace: have[LabelOwnerNamespace], OwnerName: have[LabelOwnerName]}
-				id := [3]string{o.OwnerKind, o.OwnerNamespace, o.OwnerName}
-				there, asked := known[id]
-				if !asked {
-					if there, err = exists(ctx, o.OwnerKind, o.OwnerNamespace, o.OwnerName); err != nil {
-						return nil, fmt.Errorf("look up %s %s/%s: %w", o.OwnerKind, o.OwnerNamespace, o.OwnerName, err)
-					}
-					known[id] = there
-				}
-				if !there {
-					out = append(out, o)
-				}
 			}
 		}
 	}

@@ -42,6 +42,9 @@ const (
 	// Secret.
 	AnnotationAllowedNamespaces = "cinder.openstack.c5c3.io/allowed-namespaces"
 
+	// AnnotationAPIServerCIDRs carries, on a Cluster of Cluster API, what the key apiServerCIDRs carries in a Secret.
+	AnnotationAPIServerCIDRs = "cinder.openstack.c5c3.io/api-server-cidrs"
+
 	// RegistrationKeyKubeconfig is the key of a registration Secret that holds the kubeconfig.
 	RegistrationKeyKubeconfig = "kubeconfig"
 

@@ -56,12 +56,17 @@ func checkIdentity(cr *v1alpha1.Cinder, target clusters.Target) error {
 	if cr.Annotations[v1alpha1.AnnotationAcceptCluster] == string(target.UID()) {
 		return nil
 	}
+	remedy := "register the former cluster again"
+	if clusters.IsStandIn(target.UID()) {
+		// The right may have been taken away from an account of the very cluster that holds the children.
+		remedy = "grant its account the right to get the namespace kube-system, without which it cannot be told from others, or " + remedy
+	}
 	return &clusters.UnavailableError{
 		Cluster: target.Name(),
 		Cause:   causeAnotherCluster,
 		Message: fmt.Sprintf("target cluster %q is another cluster than the one that holds the children: its kube-system UID is %s, the children's is %s; "+
-			"register the former cluster again, or annotate the Cinder with %s=%s to give up the children there",
-			target.Name(), target.UID(), known.UID, v1alpha1.AnnotationAcceptCluster, target.UID()),
+			"%s, or annotate the Cinder with %s=%s to give up the children there",
+			target.Name(), target.UID(), known.UID, remedy, v1alpha1.AnnotationAcceptCluster, target.UID()),
 	}
 }
 

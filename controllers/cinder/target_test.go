@@ -40,6 +40,7 @@ func (n named) IsHub() bool    { return n.hub }
 func TestTheIdentityOfAClusterIsCheckedNotItsName(t *testing.T) {
 	t.Parallel()
 	known := &v1alpha1.TargetClusterStatusRef{Name: "edge", UID: "old"}
+	const nobody = types.UID("sha256-0123456789abcdef")
 	accepted := map[string]string{v1alpha1.AnnotationAcceptCluster: "new"}
 	for name, c := range map[string]struct {
 		known       *v1alpha1.TargetClusterStatusRef
@@ -52,6 +53,7 @@ func TestTheIdentityOfAClusterIsCheckedNotItsName(t *testing.T) {
 		"another cluster":                  {known, nil, named{uid: "new"}, true},
 		"another cluster, accepted":        {known, accepted, named{uid: "new"}, false},
 		"a third one was accepted":         {known, accepted, named{uid: "third"}, true},
+		"one that does not say":            {known, nil, named{uid: nobody}, true},
 		"a hub that was rebuilt is itself": {known, nil, named{uid: "new", hub: true}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,6 +67,9 @@ func TestTheIdentityOfAClusterIsCheckedNotItsName(t *testing.T) {
 			}
 			if c.held && (!strings.Contains(u.Message, "old") || !strings.Contains(u.Message, string(c.target.uid))) {
 				t.Errorf("message %q does not name both", u.Message)
+			}
+			if c.held && strings.Contains(u.Message, "kube-system, without which") != (c.target.uid == nobody) {
+				t.Errorf("message %q, of a cluster that does not say who it is: %t", u.Message, c.target.uid == nobody)
 			}
 		})
 	}

@@ -46,22 +46,40 @@ func mapToParents[T client.Object](parent func(T) string) mchandler.TypedEventHa
 // cindersOfCluster maps a change of a cluster to every Cinder that names it; the
 // hub's own changes go to those that name none.
 func (r *Reconciler) cindersOfCluster(ctx context.Context, name string) []reconcile.Request {
-	var list v1alpha1.CinderList
-	var opts []client.ListOption
-	if name != "" {
-		opts = append(opts, client.MatchingFields{IndexTargetCluster: name})
-	}
-	if err := r.hub.List(ctx, &list, opts...); err != nil {
+	cinders, err := r.cindersOn(ctx, name)
+	if err != nil {
 		log.FromContext(ctx).Error(err, "list the Cinders of a cluster", "cluster", name)
 		return nil
 	}
 	var reqs []reconcile.Request
-	for i := range list.Items {
-		if clusterName(&list.Items[i]) == name {
-			reqs = append(reqs, request(list.Items[i].Namespace, list.Items[i].Name))
-		}
+	for i := range cinders {
+		reqs = append(reqs, request(cinders[i].Namespace, cinders[i].Name))
 	}
 	return reqs
+}
+
+// cindersOn lists the Cinders whose children live on a cluster. Events of a target
+// come as fast as that likes: they look at no Cinder of another cluster, and copy
+// none. What is returned is the cache's own and must not be changed.
+func (r *Reconciler) cindersOn(ctx context.Context, cluster string, opts ...client.ListOption) ([]v1alpha1.Cinder, error) {
+	return r.cindersWith(ctx, cluster, client.MatchingFields{}, opts...)
+}
+
+// cindersWith is cindersOn for those that are found under fields too.
+func (r *Reconciler) cindersWith(ctx context.Context, cluster string, fields client.MatchingFields, opts ...client.ListOption) ([]v1alpha1.Cinder, error) {
+	if cluster != "" {
+		fields[IndexTargetCluster] = cluster
+	}
+	opts = append(opts, client.UnsafeDisableDeepCopy)
+	if len(fields) > 0 {
+		opts = append(opts, fields)
+	}
+	var list v1alpha1.CinderList
+	if err := r.hub.List(ctx, &list, opts...); err != nil {
+		return nil, err
+	}
+	// Those of the hub are in no index.
+	return slices.DeleteFunc(list.Items, func(cr v1alpha1.Cinder) bool { return clusterName(&cr) != cluster }), nil
 }
 
 // cindersOfObject maps an event of a child, or of an object that Cinders only
@@ -99,15 +117,15 @@ func (r *Reconciler) ownerOf(ctx context.Context, ev clusters.Event) []reconcile
 // database, a broker, a secret store, an announced Secret. An object without a
 // namespace concerns those of all.
 func (r *Reconciler) cindersNaming(ctx context.Context, cluster string, gvk schema.GroupVersionKind, namespace, name string) []reconcile.Request {
-	var cinders v1alpha1.CinderList
-	if err := r.hub.List(ctx, &cinders, client.InNamespace(namespace)); err != nil {
+	cinders, err := r.cindersOn(ctx, cluster, client.InNamespace(namespace))
+	if err != nil {
 		log.FromContext(ctx).Error(err, "list the Cinders that name an object", "kind", gvk.Kind, "namespace", namespace, "name", name)
 		return nil
 	}
 	var reqs []reconcile.Request
-	for i := range cinders.Items {
-		cr := &cinders.Items[i]
-		if clusterName(cr) == cluster && names(cr, gvk, name) {
+	for i := range cinders {
+		cr := &cinders[i]
+		if names(cr, gvk, name) {
 			reqs = append(reqs, request(cr.Namespace, cr.Name))
 		}
 	}
@@ -119,26 +137,24 @@ func (r *Reconciler) cindersNaming(ctx context.Context, cluster string, gvk sche
 func (r *Reconciler) cindersReading(ctx context.Context, cluster, kind, namespace, name string) []reconcile.Request {
 	in := client.InNamespace(namespace)
 	var parents []string
-	var cinders v1alpha1.CinderList
+	var cinders []v1alpha1.Cinder
+	var err error
 	switch kind {
 	case "Secret":
-		if err := r.hub.List(ctx, &cinders, in, client.MatchingFields{IndexSecretRefs: name}); err != nil {
+		if cinders, err = r.cindersWith(ctx, cluster, client.MatchingFields{IndexSecretRefs: name}, in); err != nil {
 			log.FromContext(ctx).Error(err, "list the Cinders that name a Secret", "namespace", namespace, "name", name)
 		}
 		parents = append(r.parentsReading(ctx, namespace, name), r.bus.readers(namespace, name)...)
 	case "ConfigMap":
-		if err := r.hub.List(ctx, &cinders, in, client.MatchingFields{IndexConfigMapRefs: name}); err != nil {
+		if cinders, err = r.cindersWith(ctx, cluster, client.MatchingFields{IndexConfigMapRefs: name}, in); err != nil {
 			log.FromContext(ctx).Error(err, "list the Cinders that name a ConfigMap", "namespace", namespace, "name", name)
 		}
 	}
 	var reqs []reconcile.Request
 	seen := map[string]bool{}
-	for i := range cinders.Items {
-		cr := &cinders.Items[i]
-		if clusterName(cr) == cluster {
-			seen[cr.Name] = true
-			reqs = append(reqs, request(namespace, cr.Name))
-		}
+	for i := range cinders {
+		seen[cinders[i].Name] = true
+		reqs = append(reqs, request(namespace, cinders[i].Name))
 	}
 	for _, parent := range parents {
 		var cr v1alpha1.Cinder

@@ -89,6 +89,54 @@ var attacks = map[string]attack{
 			return fmt.Sprintf(`,{"metadata":{"name":"n%d","namespace":"default","annotations":{"a":"%s"}}}`, i, filler)
 		})
 	},
+	"pages that never end": func(w http.ResponseWriter, r *http.Request, by *attacker) bool {
+		if !strings.HasSuffix(r.URL.Path, "/deployments") && !strings.HasSuffix(r.URL.Path, "/secrets") {
+			return false
+		}
+		if isWatch(r) { // so that the list is asked for
+			http.Error(w, "no", http.StatusBadRequest)
+			return true
+		}
+		w.Header().Set("Content-Type", "application/json")
+		kind := `"kind":"SecretList","apiVersion":"v1"`
+		switch {
+		case strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadataList"):
+			kind = `"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1"`
+		case strings.HasSuffix(r.URL.Path, "/deployments"):
+			kind = `"kind":"DeploymentList","apiVersion":"apps/v1"`
+		}
+		_, _ = fmt.Fprintf(w, `{%s,"metadata":{"resourceVersion":"1","continue":"%d"},"items":[{}`, kind, by.sent.Load())
+		for i := range 320 {
+			n, err := fmt.Fprintf(w, `,{"metadata":{"name":"n%d","namespace":"default","annotations":{"a":"%s"}}}`, i, filler)
+			by.sent.Add(int64(n))
+			if err != nil {
+				return true
+			}
+		}
+		_, _ = io.WriteString(w, "]}")
+		return true
+	},
+	"announcements that never end": func(w http.ResponseWriter, r *http.Request, by *attacker) bool {
+		if !strings.HasPrefix(r.URL.Path, "/apis") || strings.Count(r.URL.Path, "/") > 3 {
+			return false
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path != "/apis" {
+			by.sent.Add(1)
+			_, _ = io.WriteString(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"x/v1","resources":[]}`)
+			return true
+		}
+		_, _ = io.WriteString(w, `{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"x"}`)
+		for i := range 300_000 {
+			n, err := fmt.Fprintf(w, `,{"name":"g%d","versions":[{"groupVersion":"g%d/v1","version":"v1"}]}`, i, i)
+			by.sent.Add(int64(n))
+			if err != nil {
+				return true
+			}
+		}
+		_, _ = io.WriteString(w, "]}")
+		return true
+	},
 	"floods of events": func(w http.ResponseWriter, r *http.Request, by *attacker) bool {
 		if !isWatch(r) || !strings.HasSuffix(r.URL.Path, "/deployments") {
 			return false

@@ -123,6 +123,29 @@ func TestTwoHubsOnOneTargetNeverTouchEachOthersChildren(t *testing.T) {
 		same(t, edge, first, before)
 		lab.WaitReady(t, 10*time.Second, first)
 	})
+	t.Run("when the first of one namespace goes, the second takes its place", func(t *testing.T) {
+		second := harness.Cinder(shared, "cinder", "edge-1")
+		other.Deploy(t, second)
+		harness.Eventually(t, 30*time.Second, "the second Cinder is refused", func(ctx context.Context) error {
+			if err := other.Hub.Client.Get(ctx, keyOf(second), second); err != nil {
+				return err
+			}
+			for _, c := range second.Status.Conditions {
+				if strings.Contains(c.Message, id) {
+					return nil
+				}
+			}
+			return fmt.Errorf("the conditions are %v", second.Status.Conditions)
+		})
+		lab.Hub.Delete(t, first.DeepCopy())
+		lab.Hub.WaitGone(t, time.Minute, first)
+		other.WaitReady(t, 2*harness.ReadyTimeout, second)
+		for name, uid := range children(t, edge, second) {
+			if before[name] == uid {
+				t.Errorf("%s of the first hub is still there", name)
+			}
+		}
+	})
 }
 
 // resourceVersions are those of the Secrets and ConfigMaps in a namespace, which

@@ -6,6 +6,7 @@ package killmatrix
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -75,6 +76,8 @@ func (s *stage) matrix(t *testing.T, sample int, k killer) {
 	pictures, writes, want := s.reference(t, k.set)
 	t.Logf("writes by phase: %v", writes)
 	tries := points(t, writes, sample)
+	met := map[string]int{} // kills, by phase
+	var missed []string
 	for i := range tries["install"] {
 		l, since := newLife(), mark(t)
 		for _, ph := range phases {
@@ -91,6 +94,9 @@ func (s *stage) matrix(t *testing.T, sample int, k killer) {
 					t.Fatal(err)
 				}
 				k.revive()
+				met[ph.name]++
+			} else {
+				missed = append(missed, fmt.Sprintf("%s, write %d", ph.name, at.n))
 			}
 			l.settle(t, ph, pictures[ph.name])
 			t.Logf("life %d, %s: kill at write %d (before it: %t) %q; over after %s", i+1, ph.name, at.n, at.before, trigger.Fired(), time.Since(began).Round(time.Millisecond))
@@ -99,6 +105,14 @@ func (s *stage) matrix(t *testing.T, sample int, k killer) {
 		l.trace(t, since).Check(t, want)
 		if t.Failed() {
 			return // what this life left would be counted against the next
+		}
+	}
+	if len(missed) > 0 {
+		t.Logf("lives that ended before the write they were to be killed at: %q", missed)
+	}
+	for _, ph := range phases {
+		if met[ph.name] == 0 {
+			t.Errorf("no life was met by a kill in its phase %s", ph.name)
 		}
 	}
 }

@@ -42,6 +42,9 @@ func points(t *testing.T, writes map[string]int, sample int) map[string][]point 
 	out := map[string][]point{}
 	longest := 0
 	for _, ph := range phases {
+		if writes[ph.name] == 0 {
+			t.Fatalf("no write of the phase %s was seen: nothing could be killed at one", ph.name)
+		}
 		var all []point
 		for n := 1; n <= writes[ph.name]; n++ {
 			all = append(all, point{n, true}, point{n, false})

@@ -5,6 +5,7 @@ package reasons
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -56,6 +57,11 @@ func (f *fixture) migration() {
 		is(v1alpha1.ConditionBackupBackendReady, v1alpha1.ReasonNoBackupBackend), is(v1alpha1.ConditionBackupServiceReady, v1alpha1.ReasonBackupNotConfigured),
 		is(v1alpha1.ConditionDBPurgeReady, v1alpha1.ReasonDBPurgeScheduled))
 	f.purge()
+	// Both results of one kind of Job, and one of another.
+	metrics := f.operator.Scrape(f)
+	if err := errors.Join(metrics.JobsEnded(f.cinder, "db_sync", 1, 1), metrics.JobsEnded(f.cinder, "db_purge", 0, 1)); err != nil {
+		f.Error(err)
+	}
 	f.change(func(c *v1alpha1.Cinder) { c.Spec.ExtraConfig = nil })
 	f.says(is(v1alpha1.ConditionExtraConfigHealthy, v1alpha1.ReasonNoOwnedKeysOverridden))
 }

@@ -115,6 +115,10 @@ func (f *fixture) brokenCluster() {
 	lab.Register(f, "broken", lab.Targets[plain], harness.With(proxy.Kubeconfig(f)))
 	f.reaches(mirror("broken"), lost(metav1.ConditionUnknown, v1alpha1.ReasonConnecting)...)
 	f.reachesWithin(syncTimeout+harness.ReadyTimeout, mirror("broken"), lost(metav1.ConditionFalse, v1alpha1.ReasonCacheSyncFailed)...)
+	lab.WaitFor(f, harness.ReadyTimeout, mirror("broken"), harness.Want{
+		Type: v1alpha1.ConditionConnected, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonCacheSyncFailed,
+		Message: "Deployment cannot be listed and watched: answered 500 InternalError",
+	})
 }
 
 // syncTimeout is what the operator gives the caches of a cluster.

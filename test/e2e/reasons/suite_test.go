@@ -64,12 +64,13 @@ type fixture struct {
 	*testing.T
 	ns, target string
 	cluster    *harness.Cluster
+	operator   *harness.Operator
 	cinder     *v1alpha1.Cinder
 }
 
-func run(t *testing.T, c testCase) {
+func run(t *testing.T, operator *harness.Operator, c testCase) {
 	t.Helper()
-	f := &fixture{T: t, ns: c.name, target: c.on, cluster: lab.Hub}
+	f := &fixture{T: t, ns: c.name, target: c.on, cluster: lab.Hub, operator: operator}
 	if known, ok := lab.Targets[c.on]; ok {
 		f.cluster = known
 	}
@@ -163,17 +164,16 @@ func TestEveryReasonIsReached(t *testing.T) {
 	prepareOdd(t)
 	t.Run("by an operator that serves one namespace", func(t *testing.T) {
 		restricted := restrictedCases[0]
-		lab.StartOperator(t, "--namespace", restricted.name, "--allow-local-targets=false")
-		run(t, restricted)
+		run(t, lab.StartOperator(t, "--namespace", restricted.name, "--allow-local-targets=false"), restricted)
 	})
 	lab.Register(t, plain, lab.Targets[plain])
 	lab.Register(t, odd, lab.Targets[odd])
 	t.Run("by an operator that serves all", func(t *testing.T) {
-		lab.StartOperator(t, harness.QuickProbes()...)
+		operator := lab.StartOperator(t, harness.QuickProbes()...)
 		for _, c := range shared {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
-				run(t, c)
+				run(t, operator, c)
 			})
 		}
 	})
