@@ -179,7 +179,7 @@ func (r *Reconciler) reportBackends(p *Pass, attached int, waiting []string) {
 		p.setTrue(typ, v1alpha1.ReasonNoBackends, "no CinderBackend is attached")
 	case len(waiting) > 0:
 		p.setFalse(typ, v1alpha1.ReasonWaitingForBackends, "waiting for CinderBackends: %s", strings.Join(waiting, ", "))
-	case len(p.Facts.HeldBackends) > 0 && conditionReason(p.stored, typ) != "" && conditionReason(p.stored, typ) != v1alpha1.ReasonPending:
+	case len(p.Facts.HeldBackends) > 0 && p.answered(typ):
 		// What a backend needs could not be read: the answer stands.
 	default:
 		p.setTrue(typ, v1alpha1.ReasonAllBackendsProjected, "every attached CinderBackend is rendered")

@@ -161,7 +161,7 @@ func (r *Reconciler) reportBackupBackend(p *Pass, c backupChoice, fault string) 
 		p.setTrue(typ, v1alpha1.ReasonBackupBackendProjected, fmt.Sprintf("CinderBackupBackend %s is rendered", c.target.Name))
 	case len(c.ready) > 1:
 		p.setFalse(typ, v1alpha1.ReasonMultipleBackupBackends, "more than one CinderBackupBackend is ready and none is rendered: %s", strings.Join(c.ready, ", "))
-	case p.Facts.HeldBackup && conditionReason(p.stored, typ) != "" && conditionReason(p.stored, typ) != v1alpha1.ReasonPending:
+	case p.Facts.HeldBackup && p.answered(typ):
 		// What the target needs could not be read: the answer stands.
 	case len(c.waiting) > 0:
 		p.setFalse(typ, v1alpha1.ReasonWaitingForBackupBackend, "waiting for CinderBackupBackend: %s", strings.Join(c.waiting, ", "))

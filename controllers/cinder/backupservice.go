@@ -6,6 +6,7 @@ package cinder
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -28,15 +29,17 @@ func (r *Reconciler) reconcileBackupService(ctx context.Context, p *Pass) (ctrl.
 		if err := p.removeBackup(ctx, name); err != nil {
 			return ctrl.Result{}, err
 		}
+		r.tellNotes(p, workload.Notes{})
 		p.setTrue(typ, v1alpha1.ReasonBackupNotConfigured, "no backup target is rendered, so no backup service runs")
 		return ctrl.Result{}, nil
 	}
 	live, notes, err := r.backupDeployment(ctx, p, name)
+	missing, err := r.awaitedOf(p, live, err)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	suffix := r.tellNotes(p, notes)
-	if missing := p.awaited(live); missing != "" {
+	if missing != "" {
 		p.setFalse(typ, v1alpha1.ReasonWaitingForBackupService, "%s%s", missing, suffix)
 		return r.rollGate(p), nil
 	}
@@ -66,25 +69,36 @@ func (r *Reconciler) backupDeployment(ctx context.Context, p *Pass, name string)
 }
 
 // tellNotes warns of what the backup pod cannot have both ways, and returns the
-// text for the condition's message: by that text the next pass, also one of
-// another process, knows that the warning was given.
+// text for the condition's message: by that text another process knows that the
+// warning was given.
 func (r *Reconciler) tellNotes(p *Pass, notes workload.Notes) string {
-	type note struct{ reason, text string }
+	if p.Facts.HeldBackup {
+		// Its pod was not rendered, so nothing is known of it.
+		return ""
+	}
+	type note struct {
+		fault lasting
+		text  string
+	}
 	var all []note
 	for _, s := range notes.SharedExports {
-		all = append(all, note{EventSharedExportOptionsIgnored, fmt.Sprintf(
+		all = append(all, note{lasting{EventSharedExportOptionsIgnored, s.Export + " of " + s.Ignored}, fmt.Sprintf(
 			"export %s is mounted once, with the options of CinderBackend %s: those of %s are ignored", s.Export, s.Kept, s.Ignored)})
 	}
 	for _, c := range notes.KeyringConflicts {
-		all = append(all, note{EventCephKeyringConflict, fmt.Sprintf("%s carries the key of %s: that of %s is left out", c.Path, c.Kept, c.Dropped)})
+		all = append(all, note{lasting{EventCephKeyringConflict, c.Path + " of " + c.Dropped},
+			fmt.Sprintf("%s carries the key of %s: that of %s is left out", c.Path, c.Kept, c.Dropped)})
 	}
 	was := meta.FindStatusCondition(p.stored, v1alpha1.ConditionBackupServiceReady)
 	suffix := ""
 	for _, n := range all {
 		suffix += "; " + n.text
-		if was == nil || !strings.Contains(was.Message, n.text) {
-			p.warning(n.reason, n.text)
-		}
+		r.warnOnce(p, n.fault, n.text, was != nil && strings.Contains(was.Message, n.text))
+	}
+	for _, reason := range []string{EventSharedExportOptionsIgnored, EventCephKeyringConflict} {
+		r.settle(p, reason, func(subject string) bool {
+			return slices.ContainsFunc(all, func(n note) bool { return n.fault == lasting{reason, subject} })
+		})
 	}
 	return suffix
 }

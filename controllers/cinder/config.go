@@ -64,15 +64,18 @@ func (r *Reconciler) reconcileConfig(ctx context.Context, p *Pass) (ctrl.Result,
 }
 
 // withSharedVhost appends what was found out about the virtual host to the last
-// word on SecretsReady, and warns of it when the stored one does not say so yet.
+// word on SecretsReady, and warns of it once.
 func (r *Reconciler) withSharedVhost(p *Pass, message string) string {
-	if p.sharedVhost == "" {
+	shared := lasting{reason: EventSharedBrokerVhost}
+	switch {
+	case p.vhostUnseen:
+		return message
+	case p.sharedVhost == "":
+		r.told.over(p.Cinder, shared)
 		return message
 	}
 	stored := meta.FindStatusCondition(p.stored, v1alpha1.ConditionSecretsReady)
-	if stored == nil || !strings.Contains(stored.Message, p.sharedVhost) {
-		p.warning(EventSharedBrokerVhost, p.sharedVhost)
-	}
+	r.warnOnce(p, shared, p.sharedVhost, stored != nil && strings.HasSuffix(stored.Message, "; "+p.sharedVhost))
 	return message + "; " + p.sharedVhost
 }
 

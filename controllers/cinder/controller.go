@@ -96,8 +96,11 @@ type Reconciler struct {
 	probes  *probeCache
 	missing *missingSince
 	bus     *busMemory
-	http    *http.Client
-	now     func() time.Time
+	told    *toldFaults
+	// deferred remembers what was said of Jobs that could not be told of.
+	deferred *deferrals
+	http     *http.Client
+	now      func() time.Time
 	// backupTargets names the backup targets of a Cinder.
 	backupTargets func(context.Context, *v1alpha1.Cinder) []string
 }
@@ -160,15 +163,17 @@ func newReconciler(mgr mcmanager.Manager, deps Deps) (*Reconciler, error) {
 		}
 	}
 	r := &Reconciler{
-		Deps:    deps,
-		hub:     mgr.GetLocalManager().GetClient(),
-		live:    mgr.GetLocalManager().GetAPIReader(),
-		metrics: m,
-		probes:  newProbeCache(),
-		missing: newMissingSince(),
-		bus:     newBusMemory(),
-		http:    newProbeClient(),
-		now:     time.Now,
+		Deps:     deps,
+		hub:      mgr.GetLocalManager().GetClient(),
+		live:     mgr.GetLocalManager().GetAPIReader(),
+		metrics:  m,
+		probes:   newProbeCache(),
+		missing:  newMissingSince(),
+		bus:      newBusMemory(),
+		told:     newToldFaults(),
+		deferred: newDeferrals(),
+		http:     newProbeClient(),
+		now:      time.Now,
 	}
 	r.backupTargets = r.listBackupTargets
 	r.steps = r.engine(deps.Pipeline)

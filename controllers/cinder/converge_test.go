@@ -251,6 +251,18 @@ func (f *fixture) awaitNoRevision(prefix string) {
 	})
 }
 
+// passes waits until three more passes went all the way.
+func (f *fixture) passes() {
+	f.Helper()
+	asked := suite.health.asked(f.ns)
+	f.eventually("three more passes", func(context.Context) error {
+		if now := suite.health.asked(f.ns); now < asked+3 {
+			return fmt.Errorf("%d probes", now-asked)
+		}
+		return nil
+	})
+}
+
 // The probe's time to live is one second here, so passes go on; none of them may
 // leave a trace.
 func TestASteadyCinderWritesNothing(t *testing.T) {
@@ -269,13 +281,8 @@ func TestASteadyCinderWritesNothing(t *testing.T) {
 		}
 		return out
 	}
-	before, asked := versions(), suite.health.asked(f.ns)
-	f.eventually("three more passes", func(context.Context) error {
-		if now := suite.health.asked(f.ns); now < asked+3 {
-			return fmt.Errorf("%d probes", now-asked)
-		}
-		return nil
-	})
+	before := versions()
+	f.passes()
 	after := versions()
 	for name, was := range before {
 		if after[name] != was {

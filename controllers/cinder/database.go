@@ -63,7 +63,7 @@ func (r *Reconciler) syncDatabase(ctx context.Context, p *Pass) (ctrl.Result, er
 		p.setFalse(typ, v1alpha1.ReasonDBSyncInProgress, "%s", progressOf(job, "migrates the schema", p.Target.String()))
 		return wait, nil
 	}
-	tell, err := r.tellOnce(ctx, p, suffixDBSync, "DBSync"+eventSuffixEmissionDeferred, job)
+	tell, err := r.tellOnce(ctx, p, suffixDBSync, deferral{"DBSync" + eventSuffixEmissionDeferred, toldLater}, job)
 	if err != nil {
 		return ctrl.Result{}, err
 	}

@@ -41,6 +41,8 @@ func TestTheNewestEndedRunOfThisCronJobCounts(t *testing.T) {
 		"a running one has not ended":      {[]batchv1.Job{run("a", "cron", "", 0)}, ""},
 		"a later success heals a failure":  {[]batchv1.Job{run("a", "cron", failed, 1), run("b", "cron", ok, 2)}, "b"},
 		"order in the list does not count": {[]batchv1.Job{run("b", "cron", ok, 2), run("a", "cron", failed, 1)}, "b"},
+		"of twins the UID decides":         {[]batchv1.Job{run("a", "cron", failed, 1), run("b", "cron", ok, 1)}, "b"},
+		"and so it does the other way":     {[]batchv1.Job{run("b", "cron", ok, 1), run("a", "cron", failed, 1)}, "b"},
 		"a running one hides no failure":   {[]batchv1.Job{run("a", "cron", failed, 1), run("b", "cron", "", 0)}, "a"},
 		"a run of an earlier CronJob":      {[]batchv1.Job{run("a", "former", failed, 5)}, ""},
 		"the migration Job":                {[]batchv1.Job{{ObjectMeta: metav1.ObjectMeta{Name: "cinder-db-sync"}}}, ""},
@@ -58,25 +60,31 @@ func TestTheNewestEndedRunOfThisCronJobCounts(t *testing.T) {
 func TestASuspendedPurgeIsAnOperatorsDecision(t *testing.T) {
 	t.Parallel()
 	failed := run("purge-1", "cron", batchv1.JobFailed, 1)
+	ended := failed.Status.Conditions[0].LastTransitionTime
+	at := func(later time.Duration) *metav1.Time { return ptr.To(metav1.NewTime(ended.Add(later))) }
 	for name, c := range map[string]struct {
-		suspend bool
-		run     *batchv1.Job
-		tell    bool
-		reason  string
-		status  metav1.ConditionStatus
-		events  int
+		suspend   bool
+		run       *batchv1.Job
+		succeeded *metav1.Time
+		tell      bool
+		reason    string
+		status    metav1.ConditionStatus
+		events    int
 	}{
-		"nothing ran":                          {false, nil, false, v1alpha1.ReasonDBPurgeScheduled, metav1.ConditionTrue, 0},
-		"the last run failed":                  {false, &failed, true, v1alpha1.ReasonDBPurgeJobFailed, metav1.ConditionFalse, 1},
-		"the failure was told of before":       {false, &failed, false, v1alpha1.ReasonDBPurgeJobFailed, metav1.ConditionFalse, 0},
-		"suspended, whatever the last run was": {true, &failed, false, v1alpha1.ReasonDBPurgeSuspended, metav1.ConditionTrue, 0},
+		"nothing ran":                          {false, nil, nil, false, v1alpha1.ReasonDBPurgeScheduled, metav1.ConditionTrue, 0},
+		"the last run failed":                  {false, &failed, nil, true, v1alpha1.ReasonDBPurgeJobFailed, metav1.ConditionFalse, 1},
+		"the failure was told of before":       {false, &failed, nil, false, v1alpha1.ReasonDBPurgeJobFailed, metav1.ConditionFalse, 0},
+		"it failed after the last success":     {false, &failed, at(-time.Minute), false, v1alpha1.ReasonDBPurgeJobFailed, metav1.ConditionFalse, 0},
+		"it failed with the last success":      {false, &failed, at(0), false, v1alpha1.ReasonDBPurgeJobFailed, metav1.ConditionFalse, 0},
+		"it failed before the last success":    {false, &failed, at(time.Minute), false, v1alpha1.ReasonDBPurgeScheduled, metav1.ConditionTrue, 0},
+		"suspended, whatever the last run was": {true, &failed, nil, false, v1alpha1.ReasonDBPurgeSuspended, metav1.ConditionTrue, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			recorder := events.NewFakeRecorder(5)
 			r := &Reconciler{Deps: Deps{Recorder: recorder}}
 			p := &Pass{Cinder: &v1alpha1.Cinder{Spec: v1alpha1.CinderSpec{DBPurge: &v1alpha1.DBPurgeSpec{Suspend: ptr.To(c.suspend)}}}}
-			r.reportDBPurge(p, c.run, c.tell)
+			r.reportDBPurge(p, &batchv1.CronJob{Status: batchv1.CronJobStatus{LastSuccessfulTime: c.succeeded}}, c.run, c.tell)
 			if got := (*p.Conditions())[0]; got.Reason != c.reason || got.Status != c.status {
 				t.Errorf("condition is %s/%s", got.Status, got.Reason)
 			}

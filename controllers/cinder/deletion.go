@@ -139,9 +139,11 @@ func (r *Reconciler) release(ctx context.Context, cr *v1alpha1.Cinder) (held boo
 	return err == nil, nil
 }
 
-// forget drops the metrics and the cached probe of a Cinder that is gone.
+// forget drops the metrics and everything remembered of a Cinder that is gone.
 func (r *Reconciler) forget(key types.NamespacedName) {
 	r.metrics.forget(key)
 	r.probes.evict(key)
 	r.bus.forget(key)
+	r.told.forget(key)
+	r.deferred.forget(key)
 }

@@ -40,9 +40,9 @@ func (r *Reconciler) reconcileDeployment(ctx context.Context, p *Pass) (ctrl.Res
 		return ctrl.Result{}, err
 	}
 	p.Cinder.Status.Endpoint = network.Endpoint(p.Cinder)
-	missing := p.awaited(live)
+	missing := r.awaited(p, live)
 	if missing == "" && p.rolling() {
-		if missing, err = unrolled(ctx, p); err != nil {
+		if missing, err = r.unrolled(ctx, p); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
@@ -62,7 +62,7 @@ func (r *Reconciler) reconcileDeployment(ctx context.Context, p *Pass) (ctrl.Res
 // unrolled names a Deployment that still has something of an earlier release. The
 // steps have looked at those that they want; one that is on its way out counts as
 // well, for the contract Job runs against no process of the earlier release.
-func unrolled(ctx context.Context, p *Pass) (string, error) {
+func (r *Reconciler) unrolled(ctx context.Context, p *Pass) (string, error) {
 	var list appsv1.DeploymentList
 	if err := p.Scope.List(ctx, &list, nil); err != nil {
 		return "", err
@@ -71,7 +71,7 @@ func unrolled(ctx context.Context, p *Pass) (string, error) {
 		if !d.DeletionTimestamp.IsZero() {
 			return fmt.Sprintf("Deployment %s is still on its way out", d.Name), nil
 		}
-		if missing := p.awaited(&d); missing != "" {
+		if missing := r.awaited(p, &d); missing != "" {
 			return missing, nil
 		}
 	}

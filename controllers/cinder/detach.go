@@ -94,6 +94,9 @@ func (r *Reconciler) detachBackends(ctx context.Context, p *Pass) (detachReport,
 // coming back: a volume service that runs reports itself into the registry every
 // few seconds, so its last pod has to be gone before the Job may be there.
 func (r *Reconciler) detachBackend(ctx context.Context, p *Pass, b *v1alpha1.CinderBackend) (detachStage, string, error) {
+	if err := r.stillHeld(ctx, b); err != nil {
+		return 0, "", err
+	}
 	job, err := p.serviceRemoveJob(ctx, b)
 	if err != nil {
 		return 0, "", err
@@ -148,6 +151,20 @@ func (r *Reconciler) notLeaving(ctx context.Context, cr *v1alpha1.Cinder) error 
 	return nil
 }
 
+// stillHeld asks the hub itself whether a backend still waits to be detached. The cache may show one that was released a
+// moment ago, whose Job and whose annotation are gone: everything would be done and told once more.
+func (r *Reconciler) stillHeld(ctx context.Context, b *v1alpha1.CinderBackend) error {
+	now := &v1alpha1.CinderBackend{}
+	err := r.live.Get(ctx, client.ObjectKeyFromObject(b), now)
+	switch {
+	case apierrors.IsNotFound(err), err == nil && (now.UID != b.UID || !controllerutil.ContainsFinalizer(now, v1alpha1.FinalizerServiceRemove)):
+		return &staleError{fmt.Errorf("CinderBackend %s/%s is released", b.Namespace, b.Name)}
+	case err != nil:
+		return fmt.Errorf("get CinderBackend %s/%s: %w", b.Namespace, b.Name, err)
+	}
+	return nil
+}
+
 // serviceRemoveJob is the Job of this very backend, as the cache knows it, or
 // nil. One that carries another UID was for a backend of the same name.
 func (p *Pass) serviceRemoveJob(ctx context.Context, b *v1alpha1.CinderBackend) (*batchv1.Job, error) {
@@ -197,11 +214,16 @@ func (r *Reconciler) releaseBackend(ctx context.Context, p *Pass, b *v1alpha1.Ci
 
 // tellDetach gives the event and the metrics of a Job's end, once for each Job.
 func (r *Reconciler) tellDetach(ctx context.Context, p *Pass, b *v1alpha1.CinderBackend, job *batchv1.Job) error {
-	tell, err := r.tellOnce(ctx, p, detachSuffix(b.Name), "ServiceRemove"+eventSuffixEmissionDeferred, job)
+	outcome, message, at := outcomeOf(job)
+	d := deferral{"ServiceRemove" + eventSuffixEmissionDeferred, toldLater}
+	if outcome == jobSucceeded {
+		// The backend is released all the same, and its Job goes with it.
+		d.fate = "is not told in an event or a metric"
+	}
+	tell, err := r.tellOnce(ctx, p, detachSuffix(b.Name), d, job)
 	if err != nil || !tell {
 		return err
 	}
-	outcome, message, at := outcomeOf(job)
 	r.metrics.serviceRemove.count(p, job, outcome, at)
 	if outcome == jobFailed {
 		r.tellNow(p, corev1.EventTypeWarning, EventServiceRemoveJobFailed, "Job %s of CinderBackend %s failed: %s", job.Name, b.Name, message)
@@ -246,13 +268,14 @@ func (r *Reconciler) forgetDetached(ctx context.Context, p *Pass) error {
 			return err
 		}
 	}
-	stale := func(key string, _ string) bool { return isDetachKey(key) && !keys[key] }
-	if !slices.ContainsFunc(slices.Collect(maps.Keys(p.Cinder.Annotations)), func(key string) bool { return stale(key, "") }) {
+	over := func(key string) bool { return isDetachKey(key) && !keys[key] }
+	r.deferred.drop(client.ObjectKeyFromObject(p.Cinder), over)
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(p.Cinder.Annotations)), over) {
 		return nil
 	}
 	err := r.patchMeta(ctx, p.Cinder, "annotations", func(obj client.Object) {
 		annotations := obj.GetAnnotations()
-		maps.DeleteFunc(annotations, stale)
+		maps.DeleteFunc(annotations, func(key, _ string) bool { return over(key) })
 		obj.SetAnnotations(annotations)
 	})
 	var stalePass *staleError

@@ -50,12 +50,16 @@ type eventBuffer struct {
 	list []bufferedEvent
 }
 
-type bufferedEvent struct{ kind, reason, note string }
+type bufferedEvent struct {
+	kind, reason, note string
+	// given is called once the event was given; it may be nil.
+	given func()
+}
 
-func (b *eventBuffer) add(kind, reason, note string) {
+func (b *eventBuffer) add(e bufferedEvent) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.list = append(b.list, bufferedEvent{kind, reason, note})
+	b.list = append(b.list, e)
 }
 
 func (b *eventBuffer) flush(recorder events.EventRecorder, on runtime.Object) {
@@ -65,6 +69,9 @@ func (b *eventBuffer) flush(recorder events.EventRecorder, on runtime.Object) {
 	b.mu.Unlock()
 	for _, e := range list {
 		record(recorder, on, e.kind, e.reason, e.note)
+		if e.given != nil {
+			e.given()
+		}
 	}
 }
 
@@ -78,9 +85,13 @@ func (r *Reconciler) tellNow(p *Pass, kind, reason, format string, args ...any) 
 	record(r.Recorder, p.Cinder, kind, reason, fmt.Sprintf(format, args...))
 }
 
-func (p *Pass) warning(reason, note string) { p.events.add(corev1.EventTypeWarning, reason, note) }
+func (p *Pass) warning(reason, note string) {
+	p.events.add(bufferedEvent{kind: corev1.EventTypeWarning, reason: reason, note: note})
+}
 
-func (p *Pass) normal(reason, note string) { p.events.add(corev1.EventTypeNormal, reason, note) }
+func (p *Pass) normal(reason, note string) {
+	p.events.add(bufferedEvent{kind: corev1.EventTypeNormal, reason: reason, note: note})
+}
 
 // changed tells whether a condition differs from what the pass found: only then
 // is there something to tell in an event.

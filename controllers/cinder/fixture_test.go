@@ -311,9 +311,13 @@ func (f *fixture) rollUntil(done func(*v1alpha1.Cinder) error) {
 // endJob plays the Job controller: the Job has ended.
 func (f *fixture) endJob(name string, ok bool) *batchv1.Job {
 	f.Helper()
+	return f.endJobAt(name, ok, metav1.Now())
+}
+
+func (f *fixture) endJobAt(name string, ok bool, now metav1.Time) *batchv1.Job {
+	f.Helper()
 	var job batchv1.Job
 	f.awaitChild(&job, name)
-	now := metav1.Now()
 	job.Status.StartTime = &now
 	if ok {
 		job.Status.CompletionTime, job.Status.Succeeded = &now, 1

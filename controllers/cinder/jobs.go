@@ -16,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"c5c3.io/cinder-operator/internal/render/workload"
+	"c5c3.io/cinder-operator/projection"
 )
 
 // jobOutcome is what a Job came to.
@@ -69,13 +69,13 @@ func ensureJob(ctx context.Context, p *Pass, intent *batchv1.Job) (*batchv1.Job,
 	err := p.Scope.Get(ctx, intent.Name, &live)
 	switch {
 	case apierrors.IsNotFound(err):
-		return apply(ctx, p, intent)
+		return applyJob(ctx, p, intent)
 	case err != nil:
 		return nil, err
 	case !live.DeletionTimestamp.IsZero():
 		return nil, nil
 	case workload.SameJob(&live, intent):
-		return apply(ctx, p, intent)
+		return applyJob(ctx, p, intent)
 	case ptr.Deref(live.Status.Ready, 0) > 0:
 		return nil, nil
 	}
@@ -100,38 +100,17 @@ func replaceJob(ctx context.Context, p *Pass, intent *batchv1.Job) (*batchv1.Job
 			return nil, err
 		}
 	}
-	return apply(ctx, p, intent)
+	return applyJob(ctx, p, intent)
 }
 
-// lastJobAnnotation remembers the UID of the last Job of a kind that was told of.
-func lastJobAnnotation(suffix string) string { return "cinder.c5c3.io/last-" + suffix + "-job-uid" }
-
-// tellOnce says whether the end of a Job is still to be told, and remembers it
-// first: a crash may lose an event, never repeat one. deferred names the event
-// that is given when remembering fails.
-func (r *Reconciler) tellOnce(ctx context.Context, p *Pass, suffix, deferred string, job *batchv1.Job) (bool, error) {
-	key := lastJobAnnotation(suffix)
-	if p.Cinder.Annotations[key] == string(job.UID) {
-		return false, nil
+// applyJob projects a Job; nil says that one of its name is on its way out, which
+// the cache did not know.
+func applyJob(ctx context.Context, p *Pass, intent *batchv1.Job) (*batchv1.Job, error) {
+	job, err := apply(ctx, p, intent)
+	if errors.Is(err, projection.ErrTerminating) {
+		return nil, nil
 	}
-	err := r.patchMeta(ctx, p.Cinder, "annotation "+key, func(obj client.Object) {
-		annotations := obj.GetAnnotations()
-		if annotations == nil {
-			annotations = map[string]string{}
-		}
-		annotations[key] = string(job.UID)
-		obj.SetAnnotations(annotations)
-	})
-	if err == nil {
-		return true, nil
-	}
-	var stale *staleError
-	if errors.As(err, &stale) {
-		return false, err
-	}
-	log.FromContext(ctx).Error(err, "remember a Job", "job", job.Name)
-	r.tellNow(p, corev1.EventTypeWarning, deferred, "the end of Job %s is told later: %s", job.Name, err)
-	return false, nil
+	return job, err
 }
 
 // count feeds a Job's end into its collector pair.

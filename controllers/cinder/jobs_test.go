@@ -112,17 +112,7 @@ func TestAnOutdatedJobIsJudgedOnceMoreBeforeItIsReplaced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := onHub(t)
-			cr := &v1alpha1.Cinder{ObjectMeta: metav1.ObjectMeta{Namespace: f.ns, Name: cinderName, UID: types.UID("of-" + f.ns)}}
-			pass := func(cached client.Client) *cinder.Pass {
-				target := lagging{cached: cached}
-				// Another hub's, so that the suite's operator does not take the Job for an orphan of its own.
-				scope, err := projection.New(projection.Options{Scheme: suite.scheme, HubUID: "another-hub"}).Scope(target, cr)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return &cinder.Pass{Cinder: cr, Target: target, Scope: scope}
-			}
-			fresh := pass(suite.hub)
+			fresh := f.passOver(suite.hub)
 			job, err := projection.Apply(t.Context(), fresh.Scope, guardedJob(f.ns, old))
 			if err != nil {
 				t.Fatal(err)
@@ -130,7 +120,7 @@ func TestAnOutdatedJobIsJudgedOnceMoreBeforeItIsReplaced(t *testing.T) {
 			seen := job.DeepCopy()
 			c.since(f, fresh, job)
 
-			got, err := cinder.EnsureJob(t.Context(), pass(remembering{Client: suite.hub, job: seen}), guardedJob(f.ns, now))
+			got, err := cinder.EnsureJob(t.Context(), f.passOver(remembering{Client: suite.hub, job: seen}), guardedJob(f.ns, now))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,6 +138,47 @@ func TestAnOutdatedJobIsJudgedOnceMoreBeforeItIsReplaced(t *testing.T) {
 				t.Errorf("the Job runs %s", live.Spec.Template.Spec.Containers[0].Image)
 			}
 		})
+	}
+}
+
+// passOver is a pass of a process with that cache.
+func (f *fixture) passOver(cached client.Client) *cinder.Pass {
+	f.Helper()
+	cr := &v1alpha1.Cinder{ObjectMeta: metav1.ObjectMeta{Namespace: f.ns, Name: cinderName, UID: types.UID("of-" + f.ns)}}
+	target := lagging{cached: cached}
+	// Another hub's, so that the suite's operator does not take the Job for an orphan of its own.
+	scope, err := projection.New(projection.Options{Scheme: suite.scheme, HubUID: "another-hub"}).Scope(target, cr)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return &cinder.Pass{Cinder: cr, Target: target, Scope: scope}
+}
+
+// unaware reads from a cache that knows no Job.
+type unaware struct{ client.Client }
+
+func (u unaware) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	if _, ok := obj.(*batchv1.Job); ok {
+		return apierrors.NewNotFound(batchv1.Resource("jobs"), key.Name)
+	}
+	return u.Client.Get(ctx, key, obj, opts...)
+}
+
+func TestAJobThatLeavesUnseenIsAwaited(t *testing.T) {
+	t.Parallel()
+	f := onHub(t)
+	job, err := projection.Apply(t.Context(), f.passOver(suite.hub).Scope, guardedJob(f.ns, "registry.example.org/old:1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.edit(job, func() { job.Finalizers = []string{"example.org/hold"} })
+	f.Cleanup(func() { f.letJobGo(job) })
+	if err := suite.hub.Delete(t.Context(), job.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := cinder.EnsureJob(t.Context(), f.passOver(unaware{suite.hub}), guardedJob(f.ns, "registry.example.org/new:1"))
+	if err != nil || got != nil {
+		t.Errorf("got %v (%v), want that the old one is awaited", got, err)
 	}
 }
 

@@ -35,14 +35,16 @@ type still struct {
 	metrics *prometheus.Registry
 	// registrations is the namespace of the operator's registrations.
 	registrations string
+	// everywhere says that the operator serves every namespace.
+	everywhere bool
 }
 
-// stillOn starts an operator of one namespace and a Cinder that uses everything
-// which can be watched, Ready. The Cinder's children are beside it, or on a
-// target.
-func stillOn(t *testing.T, target string) *still {
+// stillOn starts an operator, of one namespace or of all, and a Cinder that uses
+// everything which can be watched, Ready. The Cinder's children are beside it, or
+// on a target.
+func stillOn(t *testing.T, target string, everywhere bool) *still {
 	t.Helper()
-	s := &still{fixture: newFixture(t), metrics: prometheus.NewRegistry()}
+	s := &still{fixture: newFixture(t), metrics: prometheus.NewRegistry(), everywhere: everywhere}
 	s.hub, s.children = suite.full, suite.full
 	s.registrations = s.ns + "-clusters"
 	s.create(suite.full, namespace(s.ns))
@@ -74,21 +76,30 @@ func (s *still) serve() {
 		}
 	}
 	hubID := "the-hub-of-" + s.ns
+	mine := map[string]cache.Config{s.ns: {}}
+	scope, caches := s.ns, cache.Options{
+		DefaultNamespaces: mine,
+		ByObject: map[client.Object]cache.ByObject{
+			&v1alpha1.TargetCluster{}: {Namespaces: map[string]cache.Config{s.registrations: {}}},
+		},
+	}
+	if s.everywhere {
+		// Other tests have the Cinders of their own operators on this hub.
+		scope, caches.DefaultNamespaces = "", nil
+		for _, kind := range []client.Object{&v1alpha1.Cinder{}, &v1alpha1.CinderBackend{}, &v1alpha1.CinderBackupBackend{}} {
+			caches.ByObject[kind] = cache.ByObject{Namespaces: mine}
+		}
+	}
 	registry, err := clusters.New(clusters.Options{
-		Scheme: suite.scheme, ClustersNamespace: s.registrations, AllowLocal: true, Namespace: s.ns,
-		Children: projection.Kinds(), References: cinder.References(s.ns), ChildSelector: projection.Selector(hubID),
+		Scheme: suite.scheme, ClustersNamespace: s.registrations, AllowLocal: true, Namespace: scope,
+		Children: projection.Kinds(), References: cinder.References(scope), ChildSelector: projection.Selector(hubID),
 	})
 	must(err)
 	mgr, err := mcmanager.New(suite.fullConfig, registry, mcmanager.Options{
 		Scheme: suite.scheme,
 		NewCache: clusters.NewCache(projection.Kinds(), projection.Selector(hubID),
 			&v1alpha1.Cinder{}, &v1alpha1.CinderBackend{}, &v1alpha1.CinderBackupBackend{}, &v1alpha1.TargetCluster{}),
-		Cache: cache.Options{
-			DefaultNamespaces: map[string]cache.Config{s.ns: {}},
-			ByObject: map[client.Object]cache.ByObject{
-				&v1alpha1.TargetCluster{}: {Namespaces: map[string]cache.Config{s.registrations: {}}},
-			},
-		},
+		Cache:      caches,
 		Client:     client.Options{Cache: &client.CacheOptions{Unstructured: true}},
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
@@ -99,7 +110,7 @@ func (s *still) serve() {
 		Registry:   &probedRegistry{Registry: registry, health: newHealth()},
 		Projector:  projection.New(projection.Options{Scheme: suite.scheme, HubUID: hubID}),
 		Registerer: s.metrics,
-		Namespace:  s.ns,
+		Namespace:  scope,
 		Intervals: cinder.Intervals{
 			// A step that asks for its next pass does so after a write of its own.
 			NextPass:      100 * time.Millisecond,
@@ -131,10 +142,11 @@ func (s *still) everything() {
 	s.create(s.children, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: "policies"}, Data: map[string]string{"policy.yaml": "volume:create: role:member\n"},
 	})
-	stores := s.target == ""
-	if stores {
-		s.object(secretStoreKind, "vault", fakeStore())
-		s.sayReady(secretStoreKind, "vault", "True", "Valid", "store validated")
+	store := s.store()
+	if store != nil {
+		gvk := secretStoreKind.GroupVersion().WithKind(string(store.Kind))
+		s.object(gvk, store.Name, fakeStore())
+		s.sayReady(gvk, store.Name, "True", "Valid", "store validated")
 	}
 	s.keySecret("key-volume")
 	s.keySecret("key-backup")
@@ -144,9 +156,7 @@ func (s *still) everything() {
 		cr.Spec.Autoscaling = &v1alpha1.AutoscalingSpec{MaxReplicas: 5, TargetCPUUtilization: ptr.To[int32](80)}
 		cr.Spec.NetworkPolicy = &v1alpha1.NetworkPolicySpec{Ingress: []v1alpha1.NetworkPolicyIngressSource{{}}}
 		cr.Spec.Scheduler = &v1alpha1.SchedulerSpec{Deployment: vertical(v1alpha1.VerticalAutoscalingOff)}
-		if stores {
-			cr.Spec.SecretStoreRef = &v1alpha1.SecretStoreRefSpec{Kind: v1alpha1.SecretStoreKindNamespaced, Name: "vault"}
-		}
+		cr.Spec.SecretStoreRef = store
 	})
 	backend := &v1alpha1.CinderBackend{
 		ObjectMeta: metav1.ObjectMeta{Name: "rbd-a", Namespace: s.ns},
@@ -173,6 +183,17 @@ func (s *still) everything() {
 	})
 	s.answerRoute(metav1.ConditionTrue)
 	s.awaitReady()
+}
+
+// store is the secret store of the Cinder; nil where none is served.
+func (s *still) store() *v1alpha1.SecretStoreRefSpec {
+	switch {
+	case s.target != "":
+		return nil
+	case s.everywhere:
+		return &v1alpha1.SecretStoreRefSpec{Kind: v1alpha1.SecretStoreKindCluster, Name: "vault-of-" + s.ns}
+	}
+	return &v1alpha1.SecretStoreRefSpec{Kind: v1alpha1.SecretStoreKindNamespaced, Name: "vault"}
 }
 
 // answerRoute plays the Gateway's controller.

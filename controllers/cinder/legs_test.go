@@ -35,6 +35,8 @@ type leg struct {
 	kind, what string
 	// not says where the leg is not: on "hub" or "target".
 	not string
+	// everywhere: only an operator of every namespace has the leg.
+	everywhere bool
 	// first prepares what happens; the Cinder rests before it happens.
 	first, happens func()
 	// then is what has to come of it, or the condition with its reason that is
@@ -72,8 +74,11 @@ func (s *still) legs() []leg {
 		{kind: "RabbitmqCluster", condition: v1alpha1.ConditionSecretsReady, reason: v1alpha1.ReasonWaitingForMessagingCredentials,
 			happens: func() { s.defaultUser(brokerSecret, "elsewhere") }, undone: func() { s.defaultUser(brokerSecret, s.ns) }},
 		{kind: "SecretStore", not: "target", condition: v1alpha1.ConditionSecretsReady, reason: v1alpha1.ReasonSecretStoreNotReady,
-			happens: func() { s.sayReady(secretStoreKind, "vault", "False", "InvalidProviderConfig", "sealed") },
-			undone:  func() { s.sayReady(secretStoreKind, "vault", "True", "Valid", "store validated") }},
+			happens: func() { s.sayReady(secretStoreKind, s.store().Name, "False", "InvalidProviderConfig", "sealed") },
+			undone:  func() { s.sayReady(secretStoreKind, s.store().Name, "True", "Valid", "store validated") }},
+		{kind: "ClusterSecretStore", not: "target", everywhere: true, condition: v1alpha1.ConditionSecretsReady, reason: v1alpha1.ReasonSecretStoreNotReady,
+			happens: func() { s.sayReady(clusterStoreKind, s.store().Name, "False", "InvalidProviderConfig", "sealed") },
+			undone:  func() { s.sayReady(clusterStoreKind, s.store().Name, "True", "Valid", "store validated") }},
 		s.announced(),
 
 		{kind: "CinderBackend",
@@ -248,14 +253,21 @@ func (s *still) remove(c client.Client, obj client.Object) {
 // object of a leg changes: the event alone moves the Cinder, there and back.
 func TestEveryWatchMovesTheCinderByItsEventAlone(t *testing.T) {
 	t.Parallel()
-	for where, target := range map[string]string{"hub": "", "target": "edge"} {
-		t.Run("children on the "+where, func(t *testing.T) {
+	for name, c := range map[string]struct {
+		where, target string
+		everywhere    bool
+	}{
+		"children on the hub": {where: "hub"},
+		"children on the hub, of an operator of every namespace": {where: "hub", everywhere: true},
+		"children on the target":                                 {where: "target", target: "edge"},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := stillOn(t, target)
+			s := stillOn(t, c.target, c.everywhere)
 			legs := s.legs()
-			everyKindHasALeg(t, legs, where)
+			everyKindHasALeg(t, legs, c.where)
 			for _, l := range legs {
-				if l.not != where {
+				if l.not != c.where && l.everywhere == c.everywhere {
 					s.walk(l)
 				}
 			}
@@ -285,9 +297,9 @@ func (s *still) walk(l leg) {
 
 // elsewhere are the kinds whose legs another test walks, with its name.
 var elsewhere = map[string]string{
-	// An operator of one namespace has no such leg.
-	"ClusterSecretStore on the hub": "TestTheDefaultSecretStoreCountsWhereStoresAreServed", "ClusterSecretStore on the target": "TestTheDefaultSecretStoreCountsWhereStoresAreServed",
-	"SecretStore on the target": "TestASecretStoreHasToBeReadyBeforeCredentialsAreAwaited", "ExternalSecret on the target": "TestASecretStoreHasToBeReadyBeforeCredentialsAreAwaited",
+	"ClusterSecretStore on the target": "TestTheDefaultSecretStoreCountsWhereStoresAreServed",
+	"SecretStore on the target":        "TestASecretStoreHasToBeReadyBeforeCredentialsAreAwaited",
+	"ExternalSecret on the target":     "TestASecretStoreHasToBeReadyBeforeCredentialsAreAwaited",
 }
 
 // everyKindHasALeg fails for a kind that the operator watches and no leg is of.

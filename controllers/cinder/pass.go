@@ -35,6 +35,10 @@ type Pass struct {
 	events *eventBuffer
 	// sharedVhost tells of other Cinders on the bus' virtual host; empty without any.
 	sharedVhost string
+	// vhostUnseen says that nobody could look for them.
+	vhostUnseen bool
+	// skipped are the satellites that this pass found impossible to render.
+	skipped map[lasting]bool
 }
 
 // Facts are what one step finds and later ones use. Each has one writer, and is

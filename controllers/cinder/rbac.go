@@ -12,5 +12,5 @@ package cinder
 // +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinders/status,verbs=patch
 // +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinders/finalizers,verbs=update
 // +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinderbackends;cinderbackupbackends,verbs=list;watch
-// +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinderbackends,verbs=patch
+// +kubebuilder:rbac:groups=cinder.openstack.c5c3.io,resources=cinderbackends,verbs=get;patch
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch

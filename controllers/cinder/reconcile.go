@@ -188,23 +188,16 @@ func heldBy(cr *v1alpha1.Cinder) []string {
 	return ours
 }
 
-// waitsForWorkload are the steps whose child may still be on its way out.
-var waitsForWorkload = map[string]struct{ condition, reason string }{
-	stepScheduler:      {v1alpha1.ConditionSchedulerReady, v1alpha1.ReasonWaitingForScheduler},
-	stepVolumeServices: {v1alpha1.ConditionVolumeServicesReady, v1alpha1.ReasonWaitingForVolumeServices},
-	stepBackupService:  {v1alpha1.ConditionBackupServiceReady, v1alpha1.ReasonWaitingForBackupService},
-	stepDeployment:     {v1alpha1.ConditionDeploymentReady, v1alpha1.ReasonWaitingForDeployment},
-}
-
 // onStepError is asked of every step's error, and of the resolution's.
 func (r *Reconciler) onStepError(p *Pass, step string, err error) (ctrl.Result, bool) {
 	var stale *staleError
 	if errors.As(err, &stale) || errors.Is(err, errPinned) {
 		return ctrl.Result{RequeueAfter: r.Intervals.NextPass}, true
 	}
-	if w, ok := waitsForWorkload[step]; ok && errors.Is(err, projection.ErrTerminating) {
-		// A workload that came back before its predecessor was gone.
-		p.setFalse(w.condition, w.reason, "%s", err)
+	if step == stepDeployment && errors.Is(err, projection.ErrTerminating) {
+		// The API came back before its predecessor was gone. The other workloads
+		// report the same without ending the pass.
+		p.setFalse(v1alpha1.ConditionDeploymentReady, v1alpha1.ReasonWaitingForDeployment, "%s", err)
 		return ctrl.Result{RequeueAfter: r.Intervals.DeploymentPolling}, true
 	}
 	unavailable, ok := clusters.AsUnavailable(err)
@@ -231,4 +224,14 @@ func conditionReason(conds []metav1.Condition, typ string) string {
 		}
 	}
 	return ""
+}
+
+// answered tells whether a condition, as the pass found it, answers its step's
+// question: an error that ended a step is no answer, and neither is nothing yet.
+func (p *Pass) answered(typ string) bool {
+	switch conditionReason(p.stored, typ) {
+	case "", v1alpha1.ReasonPending, v1alpha1.ReasonReconcileError:
+		return false
+	}
+	return true
 }

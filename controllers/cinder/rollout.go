@@ -4,8 +4,10 @@
 package cinder
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
+	"c5c3.io/cinder-operator/projection"
 )
 
 // rollout is how far a Deployment has come.
@@ -23,26 +26,48 @@ type rollout struct {
 	complete bool
 	// message says what is missing, without counts that change from pass to pass.
 	message string
+	// left says what an available rollout lacks to be complete.
+	left string
 }
 
 // rolloutOf reads a Deployment's status. A status older than the spec says
 // nothing about it.
-func rolloutOf(d *appsv1.Deployment) rollout {
+func rolloutOf(d *appsv1.Deployment, now time.Time) rollout {
 	want := ptr.Deref(d.Spec.Replicas, 1)
 	s := d.Status
 	if s.ObservedGeneration < d.Generation {
 		return rollout{message: fmt.Sprintf("Deployment %s is not observed yet", d.Name)}
 	}
 	out := rollout{available: s.UpdatedReplicas >= want && s.AvailableReplicas >= want}
-	out.complete = out.available && s.Replicas == s.UpdatedReplicas && ptr.Deref(s.TerminatingReplicas, 0) == 0
-	if out.available {
-		return out
-	}
-	out.message = fmt.Sprintf("Deployment %s does not have its pods available yet", d.Name)
-	if why := stuck(d); why != "" {
-		out.message += ": " + why
+	switch {
+	case !out.available:
+		out.message = fmt.Sprintf("Deployment %s does not have its pods available yet", d.Name)
+		if why := stuck(d); why != "" {
+			out.message += ": " + why
+		}
+	case s.Replicas != s.UpdatedReplicas || ptr.Deref(s.TerminatingReplicas, 0) > 0:
+		out.left = fmt.Sprintf("Deployment %s still has pods of an earlier template", d.Name)
+	case s.TerminatingReplicas == nil && now.Before(drainedBy(d)):
+		out.left = fmt.Sprintf("Deployment %s may still have pods of an earlier template: its cluster does not count those on their way out", d.Name)
+	default:
+		out.complete = true
 	}
 	return out
+}
+
+// drainedBy is when the last pod of an earlier template is gone at the latest,
+// where the cluster does not count the pods on their way out (Kubernetes before
+// 1.35): such a pod was told to stop before the rollout made its last progress.
+// A Deployment without a progress deadline has no such time and is not held.
+func drainedBy(d *appsv1.Deployment) time.Time {
+	grace := ptr.Deref(d.Spec.Template.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)
+	for _, c := range d.Status.Conditions {
+		if c.Type == appsv1.DeploymentProgressing {
+			// The time is cut to a second.
+			return c.LastUpdateTime.Add(time.Duration(grace+1) * time.Second)
+		}
+	}
+	return time.Time{}
 }
 
 // rolling tells whether the workloads roll onto a new release in this pass.
@@ -54,8 +79,8 @@ func (p *Pass) rolling() bool {
 // empty when nothing. In a roll no pod of an earlier release may be left, neither
 // one that a rollout has not replaced yet nor one of a Deployment that is held
 // back on an earlier image.
-func (p *Pass) awaited(live *appsv1.Deployment) string {
-	state := rolloutOf(live)
+func (r *Reconciler) awaited(p *Pass, live *appsv1.Deployment) string {
+	state := rolloutOf(live, r.now())
 	if !p.rolling() {
 		return state.message
 	}
@@ -66,9 +91,22 @@ func (p *Pass) awaited(live *appsv1.Deployment) string {
 		}
 	}
 	if state.available && !state.complete {
-		return fmt.Sprintf("Deployment %s still has pods of an earlier template", live.Name)
+		return state.left
 	}
 	return state.message
+}
+
+// awaitedOf is awaited of what a workload's apply answered. One that came back
+// before its predecessor was gone waits like any rollout: outside a roll it may
+// hold back no other workload.
+func (r *Reconciler) awaitedOf(p *Pass, live *appsv1.Deployment, err error) (string, error) {
+	switch {
+	case errors.Is(err, projection.ErrTerminating):
+		return err.Error(), nil
+	case err != nil:
+		return "", err
+	}
+	return r.awaited(p, live), nil
 }
 
 // rollGate is the result of a workload step whose Deployments are awaited. Outside

@@ -115,14 +115,16 @@ func rendered[T any](out T, err error) (T, string) {
 
 // skipped tells of a satellite that cannot be rendered, once per fault.
 func (r *Reconciler) skipped(p *Pass, typ, event, kind, name, fault string) {
-	for _, c := range p.stored {
-		if c.Type == typ && strings.Contains(c.Message, skippedText(name, fault)) {
-			return
-		}
+	f := lasting{event, name}
+	if p.skipped == nil {
+		p.skipped = map[lasting]bool{}
 	}
-	p.warning(event, fmt.Sprintf("%s %s is skipped: %s", kind, name, fault))
+	p.skipped[f] = true
+	stored := meta.FindStatusCondition(p.stored, typ)
+	// The blank keeps a name apart from one that ends in it.
+	r.warnOnce(p, f, fmt.Sprintf("%s %s is skipped: %s", kind, name, fault), stored != nil && strings.Contains(stored.Message, " "+skippedText(name, fault)))
 }
 
 // skippedText is how a condition's message tells of a skipped satellite: by it
-// the next pass knows that the event was given.
+// the next process knows that the event was given.
 func skippedText(name, fault string) string { return fmt.Sprintf("%s (skipped: %s)", name, fault) }

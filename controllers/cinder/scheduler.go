@@ -17,10 +17,11 @@ import (
 // while a new release rolls out.
 func (r *Reconciler) reconcileScheduler(ctx context.Context, p *Pass) (ctrl.Result, error) {
 	live, err := apply(ctx, p, workload.Scheduler(p.Cinder, p.Facts.Facts))
+	missing, err := r.awaitedOf(p, live, err)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if missing := p.awaited(live); missing != "" {
+	if missing != "" {
 		p.setFalse(v1alpha1.ConditionSchedulerReady, v1alpha1.ReasonWaitingForScheduler, "%s", missing)
 		return r.rollGate(p), nil
 	}

@@ -75,6 +75,7 @@ func (r *Reconciler) sharedVhost(ctx context.Context, p *Pass, labels []string) 
 		err := p.Target.Client().List(ctx, &list, client.HasLabels{label})
 		var uncached *cache.ErrResourceNotCached
 		if errors.As(err, &uncached) {
+			p.vhostUnseen = true
 			return "", nil
 		}
 		if err != nil {

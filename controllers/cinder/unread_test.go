@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -67,4 +68,33 @@ func (f *fixture) satelliteSecrets(ctx context.Context, prefixes []string) (map[
 		}
 	}
 	return out, nil
+}
+
+// An error that ended a step is no answer that could stand while the credentials
+// of a satellite are not known.
+func TestAnErrorDoesNotStandWhileCredentialsAreUnknown(t *testing.T) {
+	t.Parallel()
+	f := onHub(t)
+	f.secrets()
+	f.cinder()
+	backend, backup := f.backend("nfs-a"), f.backupBackend("nfs-b")
+	f.endJob("cinder-db-sync", true)
+	f.awaitReady()
+	f.sayCredentials(backend, &backend.Status.Conditions, metav1.ConditionFalse, v1alpha1.ReasonTargetClusterUnavailable)
+	f.sayCredentials(backup, &backup.Status.Conditions, metav1.ConditionFalse, v1alpha1.ReasonTargetClusterUnavailable)
+	f.passes()
+	f.awaitCondition(v1alpha1.ConditionBackendsReady, metav1.ConditionTrue, v1alpha1.ReasonAllBackendsProjected)
+	f.awaitCondition(v1alpha1.ConditionBackupBackendReady, metav1.ConditionTrue, v1alpha1.ReasonBackupBackendProjected)
+
+	f.eventually("write what a pass that failed left", func(ctx context.Context) error {
+		cr := f.get()
+		for _, typ := range []string{v1alpha1.ConditionBackendsReady, v1alpha1.ConditionBackupBackendReady} {
+			meta.SetStatusCondition(&cr.Status.Conditions, metav1.Condition{
+				Type: typ, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonReconcileError, Message: "by the test", ObservedGeneration: cr.Generation,
+			})
+		}
+		return f.hub.Status().Update(ctx, cr)
+	})
+	f.awaitCondition(v1alpha1.ConditionBackendsReady, metav1.ConditionTrue, v1alpha1.ReasonAllBackendsProjected)
+	f.awaitSays(v1alpha1.ConditionBackupBackendReady, metav1.ConditionFalse, v1alpha1.ReasonWaitingForBackupBackend, "nfs-b")
 }

@@ -34,7 +34,7 @@ func (r *Reconciler) tellUpgradeCheck(ctx context.Context, p *Pass) error {
 	if outcome != jobSucceeded || job.Annotations[render.AnnotationRerunKey] != intent.Annotations[render.AnnotationRerunKey] {
 		return nil
 	}
-	tell, err := r.tellOnce(ctx, p, suffixDBMigrate, "UpgradeCheck"+eventSuffixEmissionDeferred, &job)
+	tell, err := r.tellOnce(ctx, p, suffixDBMigrate, deferral{"UpgradeCheck" + eventSuffixEmissionDeferred, toldLater}, &job)
 	if err != nil || !tell {
 		return err
 	}

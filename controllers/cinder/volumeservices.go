@@ -30,10 +30,11 @@ func (r *Reconciler) reconcileVolumeServices(ctx context.Context, p *Pass) (ctrl
 		keep[name] = true
 		services = append(services, v1alpha1.VolumeServiceStatus{Backend: b.Name, Host: render.VolumeHost(p.Cinder.Name, b.Name)})
 		live, err := r.volumeDeployment(ctx, p, b)
+		missing, err := r.awaitedOf(p, live, err)
 		if err != nil {
 			return ctrl.Result{}, err
 		}
-		if missing := p.awaited(live); missing != "" {
+		if missing != "" {
 			waiting = append(waiting, missing)
 		}
 	}

@@ -77,7 +77,12 @@ func (r *reconciler) release(ctx context.Context, s satellite, parent types.Name
 	before, _ := s.DeepCopyObject().(client.Object)
 	controllerutil.RemoveFinalizer(s.Object, v1alpha1.FinalizerServiceRemove)
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := r.Client.Patch(ctx, s.Object, patch); client.IgnoreNotFound(err) != nil {
+	err := r.Client.Patch(ctx, s.Object, patch)
+	switch {
+	case apierrors.IsNotFound(err):
+		// An old copy: the pass that released it has told of it.
+		return nil
+	case err != nil:
 		return fmt.Errorf("release %s %s: %w", r.kind.name, client.ObjectKeyFromObject(s), err)
 	}
 	r.Recorder.Eventf(s.Object, nil, corev1.EventTypeNormal, eventServiceRemoveSkipped, "Detach",

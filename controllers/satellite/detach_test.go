@@ -41,6 +41,36 @@ func TestABackendWithoutItsCinderIsReleasedWithAnEvent(t *testing.T) {
 	}
 }
 
+// A cache may still show a backend that was released a moment ago.
+func TestAReleasedBackendIsToldOfOnce(t *testing.T) {
+	f := newFixture(t)
+	must(t, api.Delete(f.ctx, f.cinder))
+	b := leaving(f)
+	must(t, api.Get(f.ctx, client.ObjectKeyFromObject(b), b))
+	f.options.Client = lagging{f.options.Client, b.DeepCopy()}
+
+	f.mustPass(b.DeepCopy())
+	f.mustPass(b.DeepCopy())
+	want := []string{"CinderBackend/nfs-a Normal ServiceRemoveSkipped"}
+	if got := f.recorder.events(); !slices.Equal(got, want) {
+		t.Errorf("events %q, want %q", got, want)
+	}
+}
+
+// lagging reads a backend as it was.
+type lagging struct {
+	client.Client
+	old *v1alpha1.CinderBackend
+}
+
+func (l lagging) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	if into, ok := obj.(*v1alpha1.CinderBackend); ok {
+		l.old.DeepCopyInto(into)
+		return nil
+	}
+	return l.Client.Get(ctx, key, obj, opts...)
+}
+
 func TestABackendWhoseCinderExistsWaitsToBeUnregistered(t *testing.T) {
 	f := newFixture(t)
 	b := leaving(f)

@@ -7,11 +7,15 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Request is one line of an API server's audit log.
@@ -94,6 +98,30 @@ func (m Mark) Writes(t testing.TB) []Request {
 		return !slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb) ||
 			r.ObjectRef.Resource == "leases" || strings.Contains(r.RequestURI, "dryRun=All") || strings.HasPrefix(r.ObjectRef.Resource, "selfsubject")
 	})
+}
+
+// PodsListed are the Jobs, by UID, whose pods the operator listed in a namespace.
+// No other request for pods may be made, there or of all namespaces: an informer
+// over pods would hold every pod of a cluster.
+func (m Mark) PodsListed(t testing.TB, namespace string) []types.UID {
+	t.Helper()
+	var jobs []types.UID
+	for _, r := range m.Requests(t) {
+		if r.ObjectRef.Resource != "pods" || r.ObjectRef.Namespace != "" && r.ObjectRef.Namespace != namespace {
+			continue
+		}
+		uri, err := url.ParseRequestURI(r.RequestURI)
+		if err != nil {
+			t.Fatal(err)
+		}
+		job, one := strings.CutPrefix(uri.Query().Get("labelSelector"), batchv1.ControllerUidLabel+"=")
+		if r.Verb != "list" || r.ObjectRef.Namespace != namespace || !one || strings.Contains(job, ",") {
+			t.Errorf("%s: %s %s", m.cluster.Name, r.Verb, r.RequestURI)
+			continue
+		}
+		jobs = append(jobs, types.UID(job))
+	}
+	return jobs
 }
 
 func contains(s, part string) bool { return strings.Contains(s, part) }

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -122,30 +123,51 @@ func (l *Lab) Deploy(t testing.TB, c *v1alpha1.Cinder) (*v1alpha1.CinderBackend,
 	b, bb := Backend(c, c.Name+"-nfs"), BackupBackend(c, c.Name+"-backups")
 	for _, obj := range []client.Object{c, b, bb} {
 		l.Hub.Create(t, obj)
-		t.Cleanup(func() { l.Remove(t, obj) })
 	}
+	t.Cleanup(func() { l.takeDown(t, c, b, bb) })
 	return b, bb
+}
+
+// takeDown deletes a Cinder and then what is attached to it. Children on a
+// target that the test took away are given up: nobody is left to wait for it.
+func (l *Lab) takeDown(t testing.TB, c *v1alpha1.Cinder, satellites ...client.Object) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	giveUp := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"true"}}}`, v1alpha1.AnnotationAbandonChildren))
+	if !l.remove(t, c, 3*time.Second) {
+		if err := l.Hub.Client.Patch(ctx, c, giveUp); client.IgnoreNotFound(err) != nil {
+			t.Errorf("give the children of Cinder %s up: %v", client.ObjectKeyFromObject(c), err)
+		}
+	}
+	for _, obj := range append([]client.Object{c}, satellites...) {
+		l.Remove(t, obj)
+	}
 }
 
 // Remove deletes an object of the hub and waits until it is gone. It serves at
 // the end of a test, whose own context is over.
 func (l *Lab) Remove(t testing.TB, obj client.Object) {
 	t.Helper()
-	c := l.Hub
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	if err := c.Client.Delete(ctx, obj); client.IgnoreNotFound(err) != nil {
-		t.Errorf("delete %T %s on %s: %v", obj, client.ObjectKeyFromObject(obj), c.Name, err)
-		return
-	}
 	// What the next test finds is settled here; what holds a resource whose
 	// operator or target is gone is the business of the test that took it away.
-	err := wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (bool, error) {
-		return apierrors.IsNotFound(c.Client.Get(ctx, client.ObjectKeyFromObject(obj), obj)), nil
-	})
-	if err != nil {
-		t.Logf("%T %s stays on %s with finalizers %v", obj, client.ObjectKeyFromObject(obj), c.Name, obj.GetFinalizers())
+	if !l.remove(t, obj, 30*time.Second) {
+		t.Logf("%T %s stays on %s with finalizers %v", obj, client.ObjectKeyFromObject(obj), l.Hub.Name, obj.GetFinalizers())
 	}
+}
+
+// remove deletes an object of the hub and tells whether it went in time.
+func (l *Lab) remove(t testing.TB, obj client.Object, within time.Duration) bool {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	if err := l.Hub.Client.Delete(ctx, obj); client.IgnoreNotFound(err) != nil {
+		t.Errorf("delete %T %s on %s: %v", obj, client.ObjectKeyFromObject(obj), l.Hub.Name, err)
+		return true
+	}
+	return wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (bool, error) {
+		return apierrors.IsNotFound(l.Hub.Client.Get(ctx, client.ObjectKeyFromObject(obj), obj)), nil
+	}) == nil
 }
 
 // Children are the objects on the cluster that carry the labels of a Cinder, as

@@ -10,6 +10,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"c5c3.io/cinder-operator/api/v1alpha1"
 )
 
 // Sample is one series of a scrape of /metrics.
@@ -71,6 +75,61 @@ func (s Samples) Sum(name string, pairs ...string) float64 {
 		sum += one.Value
 	}
 	return sum
+}
+
+// OfCinder are the series that a Cinder has of its own.
+func (s Samples) OfCinder(c *v1alpha1.Cinder) Samples {
+	var out Samples
+	for _, one := range s {
+		if one.Labels["cinder"] == c.Name && one.Labels["namespace"] == c.Namespace {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// JobsEnded complains unless so many Jobs of a kind (db_sync, db_purge,
+// service_remove) are counted for a Cinder, each with its duration.
+func (s Samples) JobsEnded(c *v1alpha1.Cinder, kind string, succeeded, failed int) error {
+	name := "cinder_operator_" + kind
+	own := s.OfCinder(c)
+	for result, want := range map[string]int{"succeeded": succeeded, "failed": failed} {
+		series := own.Of(name+"_total", "result", result)
+		if got := series.Sum(name + "_total"); got != float64(want) || len(series) > 1 || len(series) == 1 && len(series[0].Labels) != 3 {
+			return fmt.Errorf("%s_total of the result %s is %v, want %d", name, result, series, want)
+		}
+	}
+	for _, series := range []Samples{own.Of(name + "_duration_seconds_count"), own.Of(name+"_duration_seconds_bucket", "le", "+Inf")} {
+		if len(series) != 1 || series[0].Value != float64(succeeded+failed) {
+			return fmt.Errorf("the durations of %s are %v, want %d", name, series, succeeded+failed)
+		}
+	}
+	if sum := own.Of(name + "_duration_seconds_sum"); len(sum) != 1 || sum[0].Value < 0 || len(sum[0].Labels) != 2 {
+		return fmt.Errorf("%s_duration_seconds_sum is %v", name, sum)
+	}
+	return nil
+}
+
+// ConditionsTold complains unless the series of a Cinder's conditions say what its
+// status says.
+func (s Samples) ConditionsTold(c *v1alpha1.Cinder) error {
+	const name = "cinder_operator_cinder_condition"
+	target := ""
+	if ref := c.Spec.TargetClusterRef; ref != nil {
+		target = ref.Name
+	}
+	values := map[metav1.ConditionStatus]float64{metav1.ConditionTrue: 1, metav1.ConditionFalse: 0, metav1.ConditionUnknown: -1}
+	own := s.OfCinder(c).Of(name)
+	for _, cond := range c.Status.Conditions {
+		series := own.Of(name, "type", cond.Type, "target_cluster", target)
+		if len(series) != 1 || series[0].Value != values[cond.Status] {
+			return fmt.Errorf("the series of %s=%s are %v", cond.Type, cond.Status, series)
+		}
+	}
+	if len(own) != len(c.Status.Conditions) {
+		return fmt.Errorf("%d conditions have the series %v", len(c.Status.Conditions), own)
+	}
+	return nil
 }
 
 // Memory is what the process holds in RAM now and held at most, in MiB.
