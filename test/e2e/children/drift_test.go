@@ -148,13 +148,25 @@ func TestAForeignObjectOfTheSameNameIsRefusedByNameAndUntouched(t *testing.T) {
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}, Selector: map[string]string{"app": "other"}},
 	}
 	edge.Create(t, foreign)
-	lab.StartOperator(t)
+	op := lab.StartOperator(t)
 	cinder := harness.Cinder(ns, "cinder", "edge-2")
 	lab.Deploy(t, cinder)
 	lab.WaitFor(t, harness.ReadyTimeout, cinder,
 		harness.Want{Type: v1alpha1.ConditionDeploymentReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonReconcileError, Message: "Service foreign/cinder"},
 		harness.Want{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse},
 	)
+	// A condition is True, False or Unknown here, and the metric says the same.
+	harness.Eventually(t, 10*time.Second, "the conditions in a scrape", func(ctx context.Context) error {
+		if err := lab.Hub.Client.Get(ctx, client.ObjectKeyFromObject(cinder), cinder); err != nil {
+			return err
+		}
+		return op.Scrape(t).ConditionsTold(cinder)
+	})
+	for typ, want := range map[string]float64{v1alpha1.ConditionSecretsReady: 1, v1alpha1.ConditionReady: 0, v1alpha1.ConditionDeploymentReady: -1} {
+		if got := op.Scrape(t).OfCinder(cinder).Of("cinder_operator_cinder_condition", "type", typ, "target_cluster", "edge-2"); len(got) != 1 || got[0].Value != want {
+			t.Errorf("the series of %s is %v, want %v", typ, got, want)
+		}
+	}
 	live := &corev1.Service{}
 	edge.Get(t, client.ObjectKeyFromObject(foreign), live)
 	if live.ResourceVersion != foreign.ResourceVersion {

@@ -5,6 +5,7 @@ package children
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,6 +79,11 @@ func TestACinderBecomesReadyAndItsChildrenStandOnItsTargetAndNowhereElse(t *test
 		t.Errorf("/metrics does not say that edge-1 is up")
 	}
 
+	metrics := op.Scrape(t)
+	if err := errors.Join(metrics.JobsEnded(cinder, "db_sync", 1, 0), metrics.ConditionsTold(cinder)); err != nil {
+		t.Error(err)
+	}
+
 	t.Run("a steady Cinder is neither read nor written", func(t *testing.T) {
 		hub, edge := lab.Hub.Mark(t), lab.Targets["edge-1"].Mark(t)
 		// The figure is the promise: a Ready Cinder is left alone for a minute.
@@ -113,6 +119,9 @@ func TestACinderBecomesReadyAndItsChildrenStandOnItsTargetAndNowhereElse(t *test
 			}
 			return nil
 		})
+		if series := op.Scrape(t).OfCinder(cinder); len(series) > 0 {
+			t.Errorf("the Cinder left the series %v", series)
+		}
 		var left corev1.Secret
 		lab.Targets["edge-1"].Get(t, client.ObjectKey{Namespace: ns, Name: "cinder-db"}, &left) // the user's own stays
 	})

@@ -119,12 +119,11 @@ func (d *deployed) expectTold(reason string, want int) {
 	})
 }
 
-func (d *deployed) expectCounted(result string, want int) {
+func (d *deployed) expectCounted(kind string, succeeded, failed int) {
 	d.Helper()
-	series := fmt.Sprintf(`cinder_operator_service_remove_total{cinder="cinder",namespace=%q,result=%q} %d`, d.cinder.Namespace, result, want)
-	if m := d.operator.Metrics(d); !strings.Contains(m, series) {
-		d.Errorf("/metrics lacks %s", series)
-	}
+	harness.Eventually(d, harness.ReadyTimeout, "ends of "+kind+" in a scrape", func(context.Context) error {
+		return d.operator.Scrape(d).JobsEnded(d.cinder, kind, succeeded, failed)
+	})
 }
 
 func TestABackendLeavesStageByStage(t *testing.T) {
@@ -184,7 +183,7 @@ func TestABackendLeavesStageByStage(t *testing.T) {
 		return nil
 	})
 	d.expectTold("ServiceRemoveJobFailed", 1)
-	d.expectCounted("failed", 1)
+	d.expectCounted("service_remove", 0, 1)
 
 	lab.Run(t, "job-end", target, "--namespace", d.cinder.Namespace, "--job", jobName, "--clear")
 	if err := d.edge.Client.Delete(t.Context(), failed, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
@@ -211,13 +210,40 @@ func TestABackendLeavesStageByStage(t *testing.T) {
 	})
 	lab.WaitReady(t, harness.ReadyTimeout, d.cinder)
 	d.expectTold("ServiceRemoved", 1)
-	d.expectCounted("succeeded", 1)
+	d.expectCounted("service_remove", 1, 1)
 	if want := []v1alpha1.VolumeServiceStatus{{Backend: "nfs-2", Host: "cinder@nfs-2"}}; !slices.Equal(d.cinder.Status.VolumeServices, want) {
 		t.Errorf("status.volumeServices is %+v, want %+v", d.cinder.Status.VolumeServices, want)
 	}
 	if have, err := lab.Hub.Children(t.Context(), d.cinder); err != nil || len(have) > 0 {
 		t.Errorf("the hub has %v (%v), want nothing", have, err)
 	}
+	d.seriesGoWithTheCinder()
+}
+
+// seriesGoWithTheCinder lets the Cinder have every series that one can have, and
+// deletes it.
+func (d *deployed) seriesGoWithTheCinder() {
+	d.Helper()
+	lab.Run(d, "kubectl", target, "--", "--namespace", d.cinder.Namespace, "create", "job", "by-hand", "--from=cronjob/cinder-db-purge")
+	d.expectCounted("db_purge", 1, 0)
+	d.expectCounted("db_sync", 1, 0)
+	d.expectCounted("service_remove", 1, 1)
+	harness.Eventually(d, 10*time.Second, "the conditions in a scrape", func(ctx context.Context) error {
+		if err := lab.Hub.Client.Get(ctx, client.ObjectKeyFromObject(d.cinder), d.cinder); err != nil {
+			return err
+		}
+		return d.operator.Scrape(d).ConditionsTold(d.cinder)
+	})
+	lab.Hub.Delete(d, d.cinder)
+	lab.Hub.WaitGone(d, harness.ReadyTimeout, d.cinder)
+	lab.Hub.Delete(d, d.second)
+	lab.Hub.WaitGone(d, harness.ReadyTimeout, d.second)
+	harness.Eventually(d, 10*time.Second, "the series go with the Cinder", func(context.Context) error {
+		if left := d.operator.Scrape(d).OfCinder(d.cinder); len(left) > 0 {
+			return fmt.Errorf("%v are left", left)
+		}
+		return nil
+	})
 }
 
 func TestBackendsLeaveInNameOrderAlsoAfterARestart(t *testing.T) {
@@ -242,7 +268,7 @@ func TestBackendsLeaveInNameOrderAlsoAfterARestart(t *testing.T) {
 		Type: v1alpha1.ConditionVolumeServicesReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoBackends,
 	})
 	d.expectTold("ServiceRemoved", 2)
-	d.expectCounted("succeeded", 2)
+	d.expectCounted("service_remove", 2, 0)
 }
 
 func TestABackendWaitsForAParentOnItsWayOutAndIsLetGoWithIt(t *testing.T) {

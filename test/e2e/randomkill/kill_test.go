@@ -15,6 +15,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
 	"c5c3.io/cinder-operator/test/e2e/harness"
@@ -138,6 +139,9 @@ func (l *lane) reference(t *testing.T) {
 	l.set(nil)
 	l.nothingLeft(t)
 	l.want = lab.TraceOf(t, l.namespace, since, append(li.satellites(), li.cinder)...)
+	if jobs := l.podsListed(t, since); len(jobs) != 1 {
+		t.Errorf("pods were listed for the Jobs %v, want once for the one upgrade", jobs)
+	}
 	t.Logf("writes by stage: %v", l.writes)
 }
 
@@ -166,7 +170,26 @@ func (l *lane) killed(t *testing.T, number int, rnd *rand.Rand) {
 	}
 	l.nothingLeft(t)
 	lab.TraceOf(t, l.namespace, since, append(li.satellites(), li.cinder)...).Check(t, l.want)
+	if jobs := l.podsListed(t, since); len(jobs) > 1 {
+		t.Errorf("pods were listed for the Jobs %v, want once for the one upgrade", jobs)
+	}
 	t.Logf("life %d took %s; kills: %q", number, time.Since(began).Round(time.Millisecond), kills)
+}
+
+// podsListed are the Jobs whose pods were listed where the children are; elsewhere
+// nothing asks for pods.
+func (l *lane) podsListed(t *testing.T, since []harness.Mark) []types.UID {
+	t.Helper()
+	var jobs []types.UID
+	for i, c := range l.clusters() {
+		listed := since[i].PodsListed(t, l.namespace)
+		if c == l.children {
+			jobs = listed
+		} else if len(listed) > 0 {
+			t.Errorf("pods were listed on %s for the Jobs %v", c.Name, listed)
+		}
+	}
+	return jobs
 }
 
 // await waits until the trigger fires, or the stage has been over for a while

@@ -4,8 +4,7 @@
 package upgrade
 
 import (
-	"fmt"
-	"strings"
+	"errors"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -58,11 +57,9 @@ func TestThePurgeReportsItsNewestRunAndHeals(t *testing.T) {
 	f.runPurge("healed")
 	purge(metav1.ConditionTrue, v1alpha1.ReasonDBPurgeScheduled, "")
 	f.wantOneEvent("DBPurgeJobFailed")
-	metrics := f.op.Metrics(t)
-	for _, result := range []string{"failed", "succeeded"} {
-		if want := fmt.Sprintf("cinder_operator_db_purge_total{cinder=%q,namespace=%q,result=%q} 1\n", "cinder", f.cinder.Namespace, result); !strings.Contains(metrics, want) {
-			t.Errorf("/metrics lacks %s", want)
-		}
+	metrics := f.op.Scrape(t)
+	if err := errors.Join(metrics.JobsEnded(f.cinder, "db_purge", 1, 1), metrics.JobsEnded(f.cinder, "db_sync", 1, 0)); err != nil {
+		t.Error(err)
 	}
 
 	// A new operator tells nothing of it again.
@@ -74,7 +71,9 @@ func TestThePurgeReportsItsNewestRunAndHeals(t *testing.T) {
 		t.Error("the CronJob is not suspended")
 	}
 	f.wantOneEvent("DBPurgeJobFailed")
-	if metrics := f.op.Metrics(t); strings.Contains(metrics, "cinder_operator_db_purge_total{") {
-		t.Error("a new operator counted the runs again")
+	for _, name := range []string{"db_purge_total", "db_purge_duration_seconds_count", "db_sync_total", "db_sync_duration_seconds_count"} {
+		if again := f.op.Scrape(t).OfCinder(f.cinder).Of("cinder_operator_" + name); len(again) > 0 {
+			t.Errorf("a new operator counted again: %v", again)
+		}
 	}
 }
