@@ -97,9 +97,12 @@ func (a *announcement) ask(ctx context.Context, from rest.Interface) error {
 		return err
 	}
 	var mu sync.Mutex // guards a
-	var all errgroup.Group
+	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(announcedAtOnce)
 	for _, gv := range versions {
+		if ctx.Err() != nil {
+			break // too much was announced, and nothing more of it is wanted
+		}
 		all.Go(func() error {
 			list, err := resourcesOf(ctx, from, gv)
 			mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -126,6 +127,8 @@ func (s *informerSet) sync(ctx context.Context, now *served) (bool, error) {
 		})
 	}
 	wg.Wait()
+	// They come in any order, and the first one's words stand in conditions.
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return changed, errors.Join(errs...)
 }
 

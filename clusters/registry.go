@@ -246,7 +246,12 @@ func (r *Registry) member(name string) *member {
 // name the cluster.
 func (r *Registry) announce(m *member, old, now *state) {
 	a := m.reg.Load()
-	r.metrics.setUp(m.name, a.source, now.phase == phaseConnected)
+	for source := a.source; ; source = m.reg.Load().source {
+		r.metrics.setUp(m.name, source, now.phase == phaseConnected)
+		if m.reg.Load().source == source {
+			break // no other registration took the name over meanwhile
+		}
+	}
 	if now.phase == old.phase && now.cause == old.cause && now.conn == old.conn && now.tried == old.tried {
 		return
 	}

@@ -17,9 +17,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// pruneUnnamed deletes those of the candidates that nothing names. What is
+// pruneUnnamed deletes those of the candidates that nothing names; where that
+// cannot be read in time they are kept, which is no error. What is
 // pinned is remembered together with the state of the owner's workloads, so
 // that it is not looked at live again on every pass until one of them moves.
 func (s *Scope) pruneUnnamed(ctx context.Context, ref Ref, base string, candidates []client.Object) error {
@@ -32,7 +34,15 @@ func (s *Scope) pruneUnnamed(ctx context.Context, ref Ref, base string, candidat
 		return nil
 	}
 	named, err := s.namedByPodTemplates(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrBusy):
+		return nil // they are looked at again with the next pass
+	case errors.Is(err, ErrEndless):
+		// Who cannot tell what is named keeps everything, and goes on.
+		log.FromContext(ctx).Info("Revisions are kept: what pods name cannot be read whole", "base", base, "cause", err.Error())
+		s.p.pins.set(s.owner.UID, memo, state)
+		return nil
+	case err != nil:
 		return err
 	}
 	pinned := false
@@ -113,7 +123,7 @@ func (n *named) has(kind, name string) bool {
 // Not the owner's alone: one whose labels were taken off counts too, and
 // whoever mounts a revision would lose it.
 func (s *Scope) namedByPodTemplates(ctx context.Context) (*named, error) {
-	ctx, r, cancel := s.p.read(ctx)
+	ctx, r, cancel := s.p.readAlone(ctx, s.target)
 	defer cancel()
 	out := &named{names: map[[2]string]struct{}{}}
 	return out, errors.Join(

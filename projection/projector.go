@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -55,6 +56,8 @@ type Projector struct {
 	keys        *keyCache
 	pins        *pinMemo
 	writes      *prometheus.CounterVec
+	// long holds the UIDs of the clusters of which a long list is being read.
+	long sync.Map
 }
 
 // New makes a Projector.

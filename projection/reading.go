@@ -37,17 +37,49 @@ const (
 	tokenLimit = 8 << 10
 )
 
-// ErrEndless says that a cluster lists more than is read of it at one go.
-var ErrEndless = errors.New("the cluster lists more than is read of it at one go")
+var (
+	// ErrEndless says that a cluster lists more than is read of it at one go.
+	ErrEndless = errors.New("the cluster lists more than is read of it at one go")
+	// ErrBusy says that another long list of the cluster is being read.
+	ErrBusy = errors.New("another long list of the cluster is being read")
+)
 
 // reading is what is left of that bound.
-type reading struct{ bytes int64 }
+type reading struct {
+	bytes int64
+	// more is asked before a second page is read.
+	more func() error
+}
 
 // read begins reading at one go. The context ends it in time.
 func (p *Projector) read(ctx context.Context) (context.Context, *reading, context.CancelFunc) {
 	late := fmt.Errorf("%w: %s have passed", ErrEndless, p.readTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, p.readTimeout, late)
-	return ctx, &reading{bytes: readBytes}, cancel
+	return ctx, &reading{bytes: readBytes, more: func() error { return nil }}, cancel
+}
+
+// readAlone is read for somebody whom others wait for. Of each cluster one list
+// of more than a page is read at a time: however long a cluster makes its lists,
+// it holds no second worker.
+func (p *Projector) readAlone(ctx context.Context, t clusters.Target) (context.Context, *reading, context.CancelFunc) {
+	ctx, r, cancel := p.read(ctx)
+	holds := false
+	r.more = func() error {
+		if holds {
+			return nil
+		}
+		if _, busy := p.long.LoadOrStore(t.UID(), true); busy {
+			return ErrBusy
+		}
+		holds = true
+		return nil
+	}
+	return ctx, r, func() {
+		if holds {
+			p.long.Delete(t.UID())
+		}
+		cancel()
+	}
 }
 
 // tooLong words an error for which the time ran out as that: the call that ran
@@ -103,6 +135,9 @@ func eachPage[L client.ObjectList](ctx context.Context, r *reading, t clusters.T
 		}
 		if next = page.GetContinue(); next == "" {
 			return nil
+		}
+		if err := r.more(); err != nil {
+			return err
 		}
 	}
 }

@@ -29,6 +29,8 @@ type endless struct {
 	item string
 	// token names the next page.
 	token string
+	// page is told of each page, counted from one; it may be nil.
+	page  func(n int64)
 	pages atomic.Int64
 }
 
@@ -49,7 +51,11 @@ func (e *endless) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		kind = fmt.Sprintf(`"kind":%q,"apiVersion":%q`, list, strings.TrimPrefix(req.URL.Path[:strings.Index(req.URL.Path, "/namespaces/")], "/apis/"))
 	}
-	body := fmt.Sprintf(`{%s,"metadata":{"resourceVersion":"1","continue":"%d%s"},"items":[%s]}`, kind, e.pages.Add(1), e.token, e.item)
+	n := e.pages.Add(1)
+	if e.page != nil {
+		e.page(n)
+	}
+	body := fmt.Sprintf(`{%s,"metadata":{"resourceVersion":"1","continue":"%d%s"},"items":[%s]}`, kind, n, e.token, e.item)
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: req,
 	}, nil
@@ -81,9 +87,6 @@ var readers = map[string]func(*fixture, *projection.Projector, *testTarget) erro
 	},
 	"a sweep of revisions": func(f *fixture, p *projection.Projector, t *testTarget) error {
 		return f.scopeOf(p, t, f.owner).SweepRevisions(f.ctx, &corev1.Secret{}, "base")
-	},
-	"a look at what pods name": func(f *fixture, p *projection.Projector, t *testTarget) error {
-		return f.scopeOf(p, t, f.owner).SweepUnnamed(f.ctx, &corev1.Secret{}, "base")
 	},
 	"a count of orphans": func(f *fixture, p *projection.Projector, t *testTarget) error {
 		_, err := p.Orphans(f.ctx, t, nil, func(context.Context, string, string, string) (bool, error) { return true, nil })
@@ -130,6 +133,60 @@ func TestAListWithoutEndIsGivenUp(t *testing.T) {
 				t.Error("the revision was deleted on what such a list says")
 			}
 		})
+	}
+}
+
+func TestWhatPodsNameIsNotReadWithoutEnd(t *testing.T) {
+	f := onTarget(t)
+	revision, err := f.scope.ApplyRevision(f.ctx, "base", secret(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.awaitCached(secret(revision))
+	e := &endless{}
+	scope := f.scopeOf(f.p, f.endlessTarget(e), f.owner)
+	for range 2 {
+		if err := scope.SweepUnnamed(f.ctx, &corev1.Secret{}, "base"); err != nil {
+			t.Errorf("who cannot tell what is named goes on all the same: %v", err)
+		}
+	}
+	if n := e.pages.Load(); n == 0 || n > 5000 {
+		t.Errorf("%d pages were read", n)
+	}
+	if !f.exists(secret(revision)) {
+		t.Error("the revision was deleted on what such a list says")
+	}
+}
+
+func TestALongListHoldsNoSecondWorker(t *testing.T) {
+	f := onTarget(t)
+	under, goOn := make(chan struct{}), make(chan struct{})
+	p := projection.New(projection.Options{Scheme: scheme, HubUID: hubA})
+	first := f.endlessTarget(&endless{page: func(n int64) {
+		if n == 3 {
+			close(under)
+			<-goOn
+		}
+	}})
+	ended := make(chan error, 1)
+	go func() {
+		_, err := f.scopeOf(p, first, f.owner).Sweep(f.ctx)
+		ended <- err
+	}()
+	<-under
+	for name, read := range readers {
+		second := &endless{}
+		err := read(f, p, f.endlessTarget(second))
+		if want := projection.ErrBusy; name != "a count of orphans" && (!errors.Is(err, want) || second.pages.Load() != 1) {
+			t.Errorf("%s beside a long list reads %d pages: %v", name, second.pages.Load(), err)
+		}
+	}
+	close(goOn)
+	if err := <-ended; !errors.Is(err, projection.ErrEndless) {
+		t.Errorf("the first list ended with %v", err)
+	}
+	if _, err := f.scopeOf(p, f.endlessTarget(&endless{}), f.owner).Sweep(f.ctx); !errors.Is(err, projection.ErrEndless) {
+		t.Errorf("once the first list is over: %v", err)
 	}
 }
 

@@ -168,7 +168,7 @@ func (s *Scope) SweepRevisions(ctx context.Context, kind client.Object, base str
 	if err != nil {
 		return err
 	}
-	ctx, r, cancel := s.p.read(ctx)
+	ctx, r, cancel := s.p.readAlone(ctx, s.target)
 	defer cancel()
 	var errs []error
 	err = eachMetadata(ctx, r, s.target, ref.GroupVersionKind, func(item *metav1.PartialObjectMetadata) error {

@@ -27,7 +27,7 @@ import (
 // does not answer, or whose lists do not end, ends the sweep. In all cases the
 // error says that the result is not whole.
 func (s *Scope) Sweep(ctx context.Context) (found []Ref, err error) {
-	ctx, r, cancel := s.p.read(ctx)
+	ctx, r, cancel := s.p.readAlone(ctx, s.target)
 	defer cancel()
 	w := &sweep{Scope: s, reading: r}
 	var errs []error
@@ -47,7 +47,7 @@ func (s *Scope) Sweep(ctx context.Context) (found []Ref, err error) {
 // ends tells whether a sweep goes no further after an error.
 func ends(ctx context.Context, err error) bool {
 	_, unavailable := clusters.AsUnavailable(err)
-	return unavailable || errors.Is(err, ErrEndless) || ctx.Err() != nil
+	return unavailable || errors.Is(err, ErrEndless) || errors.Is(err, ErrBusy) || ctx.Err() != nil
 }
 
 // sweep is one sweep over all kinds.

@@ -6,12 +6,14 @@ package cinder
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
 	"c5c3.io/cinder-operator/internal/render"
@@ -20,8 +22,8 @@ import (
 
 const (
 	suffixDBPurge = "db-purge"
-	// annotationPurgeEnd remembers when the last run that was told of ended: once
-	// it is deleted, the newest that is left is an older one.
+	// annotationPurgeEnd remembers when the last run that was told of ended and
+	// when it was made: once it is deleted, the newest that is left is an older one.
 	annotationPurgeEnd = "cinder.c5c3.io/last-" + suffixDBPurge + "-job-end"
 )
 
@@ -47,36 +49,48 @@ func (r *Reconciler) reconcileDBPurge(ctx context.Context, p *Pass) (ctrl.Result
 			r.metrics.dbPurge.count(p, run, outcome, at)
 		}
 	}
-	r.reportDBPurge(p, cron, run, tell)
+	r.reportDBPurge(p, run, tell)
 	return ctrl.Result{}, nil
 }
 
 // tellPurge says whether the end of a run is still to be told. Once a later run
 // was told and is deleted, the one before it is the newest again.
 func (r *Reconciler) tellPurge(ctx context.Context, p *Pass, run *batchv1.Job, at time.Time) (bool, error) {
-	key := lastJobAnnotation(suffixDBPurge)
-	if p.Cinder.Annotations[key] == string(run.UID) {
+	key, stamp := lastJobAnnotation(suffixDBPurge), purgeStamp(at, run.CreationTimestamp.Time)
+	told, last := p.Cinder.Annotations[key], p.Cinder.Annotations[annotationPurgeEnd]
+	switch {
+	case told == string(run.UID) && last == stamp:
+		return false, nil
+	case told == string(run.UID):
+		// An earlier version remembered the UID alone.
+		err := r.annotate(ctx, p, annotationPurgeEnd, map[string]string{annotationPurgeEnd: stamp})
+		var stale *staleError
+		if err != nil && !errors.As(err, &stale) {
+			log.FromContext(ctx).Error(err, "remember when a purge ended", "job", run.Name)
+			err = nil
+		}
+		return false, err
+	case cmp.Or(cmp.Compare(stamp, last), cmp.Compare(string(run.UID), told)) < 0:
 		return false, nil
 	}
-	told, err := time.Parse(time.RFC3339, p.Cinder.Annotations[annotationPurgeEnd])
-	if err == nil && !at.After(told) {
-		return false, nil
-	}
-	end := map[string]string{annotationPurgeEnd: at.UTC().Format(time.RFC3339)}
-	return r.remember(ctx, p, key, end, deferral{"DBPurge" + eventSuffixEmissionDeferred, toldLater}, run)
+	more := map[string]string{annotationPurgeEnd: stamp}
+	return r.remember(ctx, p, key, more, deferral{"DBPurge" + eventSuffixEmissionDeferred, toldLater}, run)
 }
 
-// reportDBPurge sets DBPurgeReady. The CronJob knows of later successes whose
-// Jobs are gone.
-func (r *Reconciler) reportDBPurge(p *Pass, cron *batchv1.CronJob, run *batchv1.Job, tell bool) {
+// purgeStamp is when a run ended and when it was made, such that texts are in the
+// order of the runs.
+func purgeStamp(ended, made time.Time) string {
+	return ended.UTC().Format(time.RFC3339) + " " + made.UTC().Format(time.RFC3339)
+}
+
+// reportDBPurge sets DBPurgeReady by the newest run that is there.
+func (r *Reconciler) reportDBPurge(p *Pass, run *batchv1.Job, tell bool) {
 	typ, settings := v1alpha1.ConditionDBPurgeReady, p.Cinder.Spec.EffectiveDBPurge()
-	failed, healed, message := false, false, ""
+	failed, message := false, ""
 	if run != nil {
 		var outcome jobOutcome
-		var at time.Time
-		outcome, message, at = outcomeOf(run)
+		outcome, message, _ = outcomeOf(run)
 		failed = outcome == jobFailed
-		healed = cron.Status.LastSuccessfulTime != nil && at.Before(cron.Status.LastSuccessfulTime.Time)
 	}
 	if failed && tell {
 		r.tellNow(p, corev1.EventTypeWarning, EventDBPurgeJobFailed, "Job %s failed: %s", run.Name, message)
@@ -84,7 +98,7 @@ func (r *Reconciler) reportDBPurge(p *Pass, cron *batchv1.CronJob, run *batchv1.
 	switch {
 	case settings.Suspend:
 		p.setTrue(typ, v1alpha1.ReasonDBPurgeSuspended, "the purge is suspended by spec.dbPurge.suspend")
-	case failed && !healed:
+	case failed:
 		p.setFalse(typ, v1alpha1.ReasonDBPurgeJobFailed, "Job %s failed: %s", run.Name, message)
 	default:
 		p.setTrue(typ, v1alpha1.ReasonDBPurgeScheduled,

@@ -5,6 +5,7 @@ package cinder
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ import (
 	"c5c3.io/cinder-operator/api/v1alpha1"
 	"c5c3.io/cinder-operator/clusters"
 	"c5c3.io/cinder-operator/controllers/pipeline"
+	"c5c3.io/cinder-operator/projection"
 )
 
 // reconcileDelete takes a deleted Cinder's children down and lets go of it. The
@@ -51,6 +53,15 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, p *Pass, resolveErr er
 		return r.letGo(ctx, p, v)
 	case away:
 		p.setFalse(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonTargetClusterUnavailable, "%s", v.message)
+		return false, ctrl.Result{RequeueAfter: r.Intervals.SecretPolling}, nil
+	}
+	switch {
+	case errors.Is(why, projection.ErrBusy):
+		// Another Cinder there is being swept; what this one says stands.
+		return false, ctrl.Result{RequeueAfter: r.Intervals.SecretPolling}, nil
+	case errors.Is(why, projection.ErrEndless):
+		// The next attempt takes as long as this one: it is no error to be retried at once, nor ever more rarely.
+		pipeline.Unknown(p.Conditions(), p.Cinder.Generation, v1alpha1.ConditionSecretsReady, v1alpha1.ReasonReconcileError, v.message)
 		return false, ctrl.Result{RequeueAfter: r.Intervals.SecretPolling}, nil
 	}
 	// One gets here when the cluster answers and refuses: a right is missing, or

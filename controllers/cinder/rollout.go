@@ -58,7 +58,9 @@ func rolloutOf(d *appsv1.Deployment, now time.Time) rollout {
 // drainedBy is when the last pod of an earlier template is gone at the latest,
 // where the cluster does not count the pods on their way out (Kubernetes before
 // 1.35): such a pod was told to stop before the rollout made its last progress.
-// A Deployment without a progress deadline has no such time and is not held.
+// A Deployment without a progress deadline has no such time and is not held. The
+// grace is that of the present template: the clock of the cluster is trusted, and
+// a grace that is shortened together with the release is taken at its word.
 func drainedBy(d *appsv1.Deployment) time.Time {
 	grace := ptr.Deref(d.Spec.Template.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)
 	for _, c := range d.Status.Conditions {

@@ -45,15 +45,9 @@ func (r *Reconciler) tellOnce(ctx context.Context, p *Pass, suffix string, d def
 // remember writes the UID of a Job under key, and more beside it, and tells
 // whether it could.
 func (r *Reconciler) remember(ctx context.Context, p *Pass, key string, more map[string]string, d deferral, job *batchv1.Job) (bool, error) {
-	err := r.patchMeta(ctx, p.Cinder, "annotation "+key, func(obj client.Object) {
-		annotations := obj.GetAnnotations()
-		if annotations == nil {
-			annotations = map[string]string{}
-		}
-		annotations[key] = string(job.UID)
-		maps.Copy(annotations, more)
-		obj.SetAnnotations(annotations)
-	})
+	set := map[string]string{key: string(job.UID)}
+	maps.Copy(set, more)
+	err := r.annotate(ctx, p, key, set)
 	cinder := client.ObjectKeyFromObject(p.Cinder)
 	if err == nil {
 		r.deferred.drop(cinder, func(k string) bool { return k == key })
@@ -69,6 +63,17 @@ func (r *Reconciler) remember(ctx context.Context, p *Pass, key string, more map
 		r.tellNow(p, corev1.EventTypeWarning, d.reason, "%s", note)
 	}
 	return false, nil
+}
+
+func (r *Reconciler) annotate(ctx context.Context, p *Pass, what string, set map[string]string) error {
+	return r.patchMeta(ctx, p.Cinder, "annotation "+what, func(obj client.Object) {
+		annotations := obj.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		maps.Copy(annotations, set)
+		obj.SetAnnotations(annotations)
+	})
 }
 
 // deferred is what a deferral was last given for.

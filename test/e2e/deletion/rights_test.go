@@ -60,7 +60,7 @@ func TestTheAccountUsesWhatItIsGrantedAndIsRefusedNothing(t *testing.T) {
 	for _, obj := range []client.Object{backend, backup} {
 		lab.WaitReady(t, harness.ReadyTimeout, obj)
 	}
-	for _, obj := range []client.Object{backup, c, backend, registration} {
+	for _, obj := range []client.Object{backup, backend, c, registration} {
 		lab.Hub.Delete(t, obj.DeepCopyObject().(client.Object))
 		lab.Hub.WaitGone(t, harness.ReadyTimeout, obj)
 	}

@@ -26,6 +26,8 @@ import (
 const (
 	// siege is how long the clusters do their worst.
 	siege = 8 * time.Second
+	// repaired is what drift on another cluster may take meanwhile, on a machine that does more than this.
+	repaired = 20 * time.Second
 	// heap is what the operator's heap may come to meanwhile, in MiB: the bounds on
 	// one connection, and what a collector lets lie of it. Without bounds it is
 	// passed in seconds.
@@ -202,7 +204,7 @@ func TestHostileAnswersCostNeitherMemoryNorTheOthers(t *testing.T) {
 			for began := time.Now(); time.Since(began) < siege; {
 				deleted := time.Now()
 				home.Delete(t, s.DeepCopy())
-				harness.Eventually(t, 5*time.Second, "drift on the other cluster is repaired", func(ctx context.Context) error {
+				harness.Eventually(t, repaired, "drift on the other cluster is repaired", func(ctx context.Context) error {
 					return home.Client.Get(ctx, client.ObjectKeyFromObject(s), s)
 				})
 				slowest, most = max(slowest, time.Since(deleted)), max(most, taken())

