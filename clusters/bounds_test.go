@@ -60,7 +60,7 @@ func (c *pageCount) took(r *http.Request) int64 {
 }
 
 func TestAListWhosePagesNeverEndIsTooMuch(t *testing.T) {
-	large := fmt.Sprintf(`{"metadata":{"name":"x","namespace":"default","annotations":{"x":%q}}}`, strings.Repeat("x", 1<<20))
+	large := fmt.Sprintf(`{"metadata":{"name":"x","namespace":"default","annotations":{"x":%q}}}`, strings.Repeat("x", 256<<10))
 	inUse := newNamespace(t, targetAdmin)
 	for _, tt := range []struct {
 		name, path, kind, version, items string
@@ -68,14 +68,14 @@ func TestAListWhosePagesNeverEndIsTooMuch(t *testing.T) {
 		serves                           bool  // at first
 	}{
 		{"of children", "/api/v1/configmaps", "ConfigMapList", "v1", large, 10, false},
-		{"of children, without content", "/api/v1/configmaps", "ConfigMapList", "v1", "", 70, false},
+		{"of children, without content", "/api/v1/configmaps", "ConfigMapList", "v1", "", 20, false},
 		{"of what users own", "/api/v1/namespaces/" + inUse + "/secrets", "PartialObjectMetadataList", "meta.k8s.io/v1", large, 10, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var pages pageCount
 			f := newFleet(t, func(o *Options) {
-				o.Limits = Limits{Cached: 8 << 20}
+				o.Limits = Limits{Cached: 2 << 20}
 				o.ProbeTimeout, o.CallTimeout, o.SyncTimeout, o.RetryMax = 5*time.Second, 5*time.Second, time.Minute, 2*time.Second
 				o.NamespacesInUse = func(context.Context, string) ([]string, error) { return []string{inUse}, nil }
 			})
@@ -84,7 +84,7 @@ func TestAListWhosePagesNeverEndIsTooMuch(t *testing.T) {
 			if tt.serves {
 				f.connected("edge")
 			}
-			awaitExcess(f, "edge", "the objects to be kept of it are larger than the 8 MiB that are kept of one cluster", excessRemedy)
+			awaitExcess(f, "edge", "the objects to be kept of it are larger than the 2 MiB that are kept of one cluster", excessRemedy)
 			if n := pages.most.Load(); n == 0 || n > 2*tt.most {
 				t.Errorf("%d pages of one list were taken", n)
 			}

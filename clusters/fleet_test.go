@@ -310,7 +310,7 @@ func (f *fleet) targetCluster(ctx context.Context, name string) (*v1alpha1.Targe
 func (f *fleet) shows(name, condition, reason string) *v1alpha1.TargetCluster {
 	f.t.Helper()
 	var tc *v1alpha1.TargetCluster
-	eventually(f.t, 20*time.Second, func(context.Context) error {
+	eventually(f.t, time.Minute, func(context.Context) error {
 		// The end of the wait is no answer.
 		var err error
 		if tc, err = f.targetCluster(f.t.Context(), name); err != nil {
