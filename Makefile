@@ -111,14 +111,22 @@ test: ## verify, then every suite of every module under the race detector.
 	@$(MAKE) suite
 	@$(MAKE) test-lab
 
+# What the end-to-end suites run, built once for all of them.
+E2E_OPERATOR := $(BIN)/race/cinder-operator
+E2E_ENV = CINDER_E2E_LAB="$(LAB)" CINDER_E2E_OPERATOR="$(E2E_OPERATOR)"
+
+.PHONY: e2e-operator
+e2e-operator:
+	@go build -race -o $(E2E_OPERATOR) ./cmd/cinder-operator
+
 .PHONY: suite
-suite: lab-assets ## The operator's unit, integration and end-to-end suites (PACKAGES, TESTFLAGS).
-	@export KUBEBUILDER_ASSETS="$$($(LAB) assets)" CHAINSAW="$$(hack/tool.sh chainsaw)"; \
+suite: lab-assets e2e-operator ## The operator's unit, integration and end-to-end suites (PACKAGES, TESTFLAGS).
+	@export KUBEBUILDER_ASSETS="$$($(LAB) assets)" CHAINSAW="$$(hack/tool.sh chainsaw)" $(E2E_ENV); \
 	  go test -race -p $(TEST_PARALLEL) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: soak
-soak: lab-assets ## The kill matrix at every write and the isolation suite with a larger fleet, and 50 lives killed at random: the better part of an hour on two quiet cores.
-	@export KUBEBUILDER_ASSETS="$$($(LAB) assets)" CINDER_SOAK=1; \
+soak: lab-assets e2e-operator ## The kill matrix at every write and the isolation suite with a larger fleet, and 50 lives killed at random: the better part of an hour on two quiet cores.
+	@export KUBEBUILDER_ASSETS="$$($(LAB) assets)" CINDER_SOAK=1 $(E2E_ENV); \
 	  go test -race -count=1 -v -p 1 -timeout $(SOAK_TIMEOUT) $(TESTFLAGS) ./test/e2e/randomkill ./test/e2e/killmatrix ./test/e2e/isolation
 
 # How long each fuzz target runs.

@@ -85,12 +85,18 @@ func up(opts Options) (*Lab, error) {
 	}
 	l := &Lab{root: root, dir: dir, binary: filepath.Join(dir, "bin", "lab"), operator: filepath.Join(dir, "bin", "cinder-operator"), Targets: map[string]*Cluster{}}
 	for _, b := range []struct {
-		in   string
-		args []string
+		program *string
+		built   string // the variable that names it where the Makefile has built it for all suites
+		in      string
+		args    []string
 	}{
-		{filepath.Join(root, "test", "lab"), []string{"build", "-o", l.binary, "."}},
-		{root, []string{"build", "-race", "-o", l.operator, "./cmd/cinder-operator"}},
+		{&l.binary, "CINDER_E2E_LAB", filepath.Join(root, "test", "lab"), []string{"build", "-o", l.binary, "."}},
+		{&l.operator, "CINDER_E2E_OPERATOR", root, []string{"build", "-race", "-o", l.operator, "./cmd/cinder-operator"}},
 	} {
+		if path := os.Getenv(b.built); path != "" {
+			*b.program = path
+			continue
+		}
 		if out, err := command(upTimeout, b.in, "go", b.args...); err != nil {
 			return l, fmt.Errorf("go %s in %s: %w\n%s", strings.Join(b.args, " "), b.in, err, out)
 		}
