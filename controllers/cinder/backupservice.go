@@ -77,23 +77,24 @@ func (r *Reconciler) tellNotes(p *Pass, notes workload.Notes) string {
 		return ""
 	}
 	type note struct {
-		fault lasting
-		text  string
+		fault   lasting
+		backend string // whose fault it is
+		text    string
 	}
 	var all []note
 	for _, s := range notes.SharedExports {
-		all = append(all, note{lasting{EventSharedExportOptionsIgnored, s.Export + " of " + s.Ignored}, fmt.Sprintf(
+		all = append(all, note{lasting{EventSharedExportOptionsIgnored, s.Export + " of " + s.Ignored}, s.Ignored, fmt.Sprintf(
 			"export %s is mounted once, with the options of CinderBackend %s: those of %s are ignored", s.Export, s.Kept, s.Ignored)})
 	}
 	for _, c := range notes.KeyringConflicts {
-		all = append(all, note{lasting{EventCephKeyringConflict, c.Path + " of " + c.Dropped},
+		all = append(all, note{lasting{EventCephKeyringConflict, c.Path + " of " + c.Dropped}, c.Backend,
 			fmt.Sprintf("%s carries the key of %s: that of %s is left out", c.Path, c.Kept, c.Dropped)})
 	}
 	was := meta.FindStatusCondition(p.stored, v1alpha1.ConditionBackupServiceReady)
 	suffix := ""
 	for _, n := range all {
 		suffix += "; " + n.text
-		r.warnOnce(p, n.fault, n.text, was != nil && strings.Contains(was.Message, n.text))
+		r.warnOnce(p, n.fault, p.satellite(v1alpha1.KindCinderBackend, n.backend), n.text, was != nil && strings.Contains(was.Message, n.text))
 	}
 	for _, reason := range []string{EventSharedExportOptionsIgnored, EventCephKeyringConflict} {
 		r.settle(p, reason, func(subject string) bool {

@@ -75,7 +75,7 @@ func (r *Reconciler) withSharedVhost(p *Pass, message string) string {
 		return message
 	}
 	stored := meta.FindStatusCondition(p.stored, v1alpha1.ConditionSecretsReady)
-	r.warnOnce(p, shared, p.sharedVhost, stored != nil && strings.HasSuffix(stored.Message, "; "+p.sharedVhost))
+	r.warnOnce(p, shared, nil, p.sharedVhost, stored != nil && strings.HasSuffix(stored.Message, "; "+p.sharedVhost))
 	return message + "; " + p.sharedVhost
 }
 

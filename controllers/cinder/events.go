@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
+
+	"c5c3.io/cinder-operator/api/v1alpha1"
 )
 
 // The reasons of the events on a Cinder.
@@ -52,6 +54,9 @@ type eventBuffer struct {
 
 type bufferedEvent struct {
 	kind, reason, note string
+	// related is what else the event is about; it may be nil. Events of one reason
+	// about the same objects become one, with the first one's note.
+	related *corev1.ObjectReference
 	// given is called once the event was given; it may be nil.
 	given func()
 }
@@ -68,7 +73,7 @@ func (b *eventBuffer) flush(recorder events.EventRecorder, on runtime.Object) {
 	b.list = nil
 	b.mu.Unlock()
 	for _, e := range list {
-		record(recorder, on, e.kind, e.reason, e.note)
+		recordAbout(recorder, on, e.related, e.kind, e.reason, e.note)
 		if e.given != nil {
 			e.given()
 		}
@@ -76,7 +81,20 @@ func (b *eventBuffer) flush(recorder events.EventRecorder, on runtime.Object) {
 }
 
 func record(recorder events.EventRecorder, on runtime.Object, kind, reason, note string) {
-	recorder.Eventf(on, nil, kind, reason, eventAction, "%s", cutNote(note))
+	recordAbout(recorder, on, nil, kind, reason, note)
+}
+
+func recordAbout(recorder events.EventRecorder, on runtime.Object, related *corev1.ObjectReference, kind, reason, note string) {
+	var about runtime.Object
+	if related != nil {
+		about = related
+	}
+	recorder.Eventf(on, about, kind, reason, eventAction, "%s", cutNote(note))
+}
+
+// satellite refers to one of the Cinder's satellites.
+func (p *Pass) satellite(kind, name string) *corev1.ObjectReference {
+	return &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, Namespace: p.Cinder.Namespace, Name: name}
 }
 
 // tellNow gives an event that is remembered elsewhere: held back until the

@@ -122,7 +122,7 @@ func (r *Reconciler) skipped(p *Pass, typ, event, kind, name, fault string) {
 	p.skipped[f] = true
 	stored := meta.FindStatusCondition(p.stored, typ)
 	// The blank keeps a name apart from one that ends in it.
-	r.warnOnce(p, f, fmt.Sprintf("%s %s is skipped: %s", kind, name, fault), stored != nil && strings.Contains(stored.Message, " "+skippedText(name, fault)))
+	r.warnOnce(p, f, p.satellite(kind, name), fmt.Sprintf("%s %s is skipped: %s", kind, name, fault), stored != nil && strings.Contains(stored.Message, " "+skippedText(name, fault)))
 }
 
 // skippedText is how a condition's message tells of a skipped satellite: by it

@@ -102,8 +102,9 @@ func (t *toldFaults) of(cr *v1alpha1.Cinder) map[lasting]string {
 
 // warnOnce warns of a lasting fault, unless that note was the last one given of
 // it. Where this process gave none, stored tells whether the condition, as the
-// pass found it, has the note: an earlier process gave it then.
-func (r *Reconciler) warnOnce(p *Pass, f lasting, note string, stored bool) {
+// pass found it, has the note: an earlier process gave it then. related is the
+// satellite whose fault it is, or nil.
+func (r *Reconciler) warnOnce(p *Pass, f lasting, related *corev1.ObjectReference, note string, stored bool) {
 	was, told := r.told.last(p.Cinder, f)
 	switch {
 	case told && was == note:
@@ -112,7 +113,7 @@ func (r *Reconciler) warnOnce(p *Pass, f lasting, note string, stored bool) {
 	default:
 		// A pass whose status is refused gives no event, so that there is nothing
 		// to remember of it.
-		p.events.add(bufferedEvent{corev1.EventTypeWarning, f.reason, note, func() { r.told.remember(p.Cinder, f, note) }})
+		p.events.add(bufferedEvent{corev1.EventTypeWarning, f.reason, note, related, func() { r.told.remember(p.Cinder, f, note) }})
 	}
 }
 

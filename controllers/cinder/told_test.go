@@ -65,7 +65,7 @@ func TestALastingFaultIsToldOnceForEachNote(t *testing.T) {
 					cr = madeAs("second")
 				}
 				p := &Pass{Cinder: cr, events: &eventBuffer{}}
-				r.warnOnce(p, lasting{reason, one}, pass.note, pass.says)
+				r.warnOnce(p, lasting{reason, one}, nil, pass.note, pass.says)
 				if !pass.refused {
 					p.events.flush(recorder, cr)
 				}

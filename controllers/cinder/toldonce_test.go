@@ -171,3 +171,32 @@ func TestASkippedSatelliteIsNotToldAgainAfterItCouldNotBeRead(t *testing.T) {
 		})
 	}
 }
+
+func TestTwoSkippedBackendsAreToldOfEach(t *testing.T) {
+	t.Parallel()
+	f := onHub(t)
+	f.secrets()
+	f.cinder()
+	f.keySecret("key-a")
+	f.rbdBackend("rbd-a", "cinder", "key-a")
+	f.rbdBackend("rbd-b", "cinder", "key-a")
+	f.endJob("cinder-db-sync", true)
+	f.awaitReady()
+
+	f.setSecret("key-a", "userKey", "not a key")
+	f.awaitSays(v1alpha1.ConditionBackendsReady, metav1.ConditionFalse, v1alpha1.ReasonWaitingForBackends, "rbd-a (skipped", "rbd-b (skipped")
+	f.eventually("an event for each", func(context.Context) error {
+		told := map[string]string{}
+		for _, e := range f.events("CinderBackendSkipped") {
+			if e.Related != nil {
+				told[e.Related.Name] = e.Note
+			}
+		}
+		for _, name := range []string{"rbd-a", "rbd-b"} {
+			if err := contains(told[name], name, "base64"); err != nil {
+				return fmt.Errorf("of %s: %w", name, err)
+			}
+		}
+		return nil
+	})
+}

@@ -63,8 +63,12 @@ func backupCeph(target *render.BackupTarget, backends []render.Backend) *cephFil
 	}
 	for _, backend := range backends {
 		if backend.RBD != nil {
+			before := len(files.conflicts)
 			files.addKeyring(fmt.Sprintf("backend %q", backend.Name), backend.SecretName, backend.KeyDigest,
 				backend.RBD.RBDPoolSpec, false)
+			for i := range files.conflicts[before:] {
+				files.conflicts[before+i].Backend = backend.Name
+			}
 		}
 	}
 	return files

@@ -31,6 +31,8 @@ type CephKeyringConflict struct {
 	Path string
 	// Kept and Dropped name the sources: `backup target "x"`, `backend "y"`.
 	Kept, Dropped string
+	// Backend is the name of the volume backend whose keyring is left out.
+	Backend string
 }
 
 // Notes are what a user should be told about a rendered backup Deployment.

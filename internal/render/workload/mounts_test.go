@@ -116,7 +116,7 @@ func TestCephFilesKeepTheirFirstWriter(t *testing.T) {
 		t.Errorf("with an NFS target: %v, want %v", got, want)
 	}
 	if want := []workload.CephKeyringConflict{
-		{Path: "/etc/ceph/ceph.client.cinder.keyring", Kept: `backend "a-first"`, Dropped: `backend "c-other"`},
+		{Path: "/etc/ceph/ceph.client.cinder.keyring", Kept: `backend "a-first"`, Dropped: `backend "c-other"`, Backend: "c-other"},
 	}; !reflect.DeepEqual(notes.KeyringConflicts, want) {
 		t.Errorf("noted %+v, want %+v", notes.KeyringConflicts, want)
 	}
