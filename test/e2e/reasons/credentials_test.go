@@ -55,10 +55,11 @@ func (f *fixture) credentials() {
 // unknownTarget is a Cinder with storage whose target nobody registered.
 func (f *fixture) unknownTarget() {
 	f.create()
+	// Satellites that come before their Cinder is known wait for it at first.
+	f.says(not(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonTargetClusterUnavailable), pending())
 	b, bb := harness.Backend(f.cinder, "nfs"), harness.BackupBackend(f.cinder, "backups")
 	lab.Hub.Create(f, b)
 	lab.Hub.Create(f, bb)
-	f.says(not(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonTargetClusterUnavailable), pending())
 	f.reaches(b, unavailable(backend)...)
 	f.reaches(bb, unavailable(backupBackend)...)
 }
