@@ -86,6 +86,6 @@ func (r *reconciler) release(ctx context.Context, s satellite, parent types.Name
 		return fmt.Errorf("release %s %s: %w", r.kind.name, client.ObjectKeyFromObject(s), err)
 	}
 	r.Recorder.Eventf(s.Object, nil, corev1.EventTypeNormal, eventServiceRemoveSkipped, "Detach",
-		"Cinder %s is gone and its service registry with it; nothing was unregistered", parent)
+		"Cinder %s is gone: the volume service was not removed from the service registry in its database", parent)
 	return nil
 }
