@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -66,11 +67,17 @@ func (r *reconciler) hold(ctx context.Context, s satellite) error {
 	return nil
 }
 
+// detachingMessage says what a leaving backend waits for, and what its Cinder
+// waits for in turn: a cluster that is away holds both.
 func detachingMessage(parent *v1alpha1.Cinder) string {
-	if parent.GetDeletionTimestamp().IsZero() {
-		return fmt.Sprintf("waiting for Cinder %q to unregister the volume service", parent.Name)
+	message := fmt.Sprintf("waiting for Cinder %q to unregister the volume service", parent.Name)
+	if !parent.GetDeletionTimestamp().IsZero() {
+		message = fmt.Sprintf("Cinder %q is being deleted and waits for %s", parent.Name, strings.Join(parent.Finalizers, ", "))
 	}
-	return fmt.Sprintf("Cinder %q is being deleted and waits for %s", parent.Name, strings.Join(parent.Finalizers, ", "))
+	if c := meta.FindStatusCondition(parent.Status.Conditions, v1alpha1.ConditionSecretsReady); c != nil && c.Status != metav1.ConditionTrue && c.Message != "" {
+		message += ": " + c.Message
+	}
+	return message
 }
 
 func (r *reconciler) release(ctx context.Context, s satellite, parent types.NamespacedName) error {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
@@ -152,5 +153,25 @@ func TestABackupTargetIsNotHeld(t *testing.T) {
 	f.expect(b, v1alpha1.ConditionCredentialsReady, "True/"+v1alpha1.ReasonCredentialsNotRequired)
 	if len(b.Finalizers) > 0 {
 		t.Errorf("finalizers %q, want none: nothing of it has to be unregistered", b.Finalizers)
+	}
+}
+
+func TestALeavingBackendSaysWhatItsCinderWaitsFor(t *testing.T) {
+	t.Parallel()
+	parent := newCinder("ns")
+	const away = `target cluster "edge-1" is unreachable since noon: refused`
+	for _, deleted := range []bool{false, true} {
+		parent.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSecretsReady, Status: metav1.ConditionFalse, Message: away}}
+		if deleted {
+			now := metav1.Now()
+			parent.DeletionTimestamp = &now
+		}
+		if got := detachingMessage(parent); !strings.HasSuffix(got, ": "+away) {
+			t.Errorf("deleted: %t; the message is %q", deleted, got)
+		}
+		parent.Status.Conditions[0].Status = metav1.ConditionTrue
+		if got := detachingMessage(parent); strings.Contains(got, away) {
+			t.Errorf("deleted: %t; the message is %q when nothing is amiss", deleted, got)
+		}
 	}
 }
