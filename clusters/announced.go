@@ -101,7 +101,11 @@ func (a *announcement) ask(ctx context.Context, from rest.Interface) error {
 	all.SetLimit(announcedAtOnce)
 	for _, gv := range versions {
 		if ctx.Err() != nil {
-			break // too much was announced, and nothing more of it is wanted
+			// Too much was announced, or it took too long. What is not asked is not known: it is not taken for absent.
+			mu.Lock()
+			a.failed[gv] = context.Cause(ctx)
+			mu.Unlock()
+			continue
 		}
 		all.Go(func() error {
 			list, err := resourcesOf(ctx, from, gv)

@@ -5,6 +5,7 @@ package clusters
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
 )
@@ -153,5 +156,23 @@ func TestADiscoveryThatIsToldToWaitHoldsNoEndUp(t *testing.T) {
 	<-forgotten
 	if took := time.Since(began); took > 2*time.Second {
 		t.Errorf("the deregistration ended after %s", took)
+	}
+}
+
+func TestAVersionThatIsNotAskedForIsNotTakenForAbsent(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errDeadline)
+	a := &announcement{resources: map[schema.GroupVersion]*metav1.APIResourceList{}, failed: map[schema.GroupVersion]error{}}
+	for _, name := range []string{"apps", "batch", "policy"} {
+		a.groups = append(a.groups, metav1.APIGroup{Name: name, Versions: []metav1.GroupVersionForDiscovery{{Version: "v1"}}})
+	}
+	if err := a.ask(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, group := range a.groups {
+		if err := a.failed[schema.GroupVersion{Group: group.Name, Version: "v1"}]; !errors.Is(err, errDeadline) {
+			t.Errorf("of %s it is known: %v", group.Name, err)
+		}
 	}
 }

@@ -55,18 +55,13 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, p *Pass, resolveErr er
 		p.setFalse(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonTargetClusterUnavailable, "%s", v.message)
 		return false, ctrl.Result{RequeueAfter: r.Intervals.SecretPolling}, nil
 	}
-	switch {
-	case errors.Is(why, projection.ErrBusy):
-		// Another Cinder there is being swept; what this one says stands.
-		return false, ctrl.Result{RequeueAfter: r.Intervals.SecretPolling}, nil
-	case errors.Is(why, projection.ErrEndless):
-		// The next attempt takes as long as this one: it is no error to be retried at once, nor ever more rarely.
-		pipeline.Unknown(p.Conditions(), p.Cinder.Generation, v1alpha1.ConditionSecretsReady, v1alpha1.ReasonReconcileError, v.message)
-		return false, ctrl.Result{RequeueAfter: r.Intervals.SecretPolling}, nil
-	}
 	// One gets here when the cluster answers and refuses: a right is missing, or
 	// an admission webhook objects.
 	pipeline.Unknown(p.Conditions(), p.Cinder.Generation, v1alpha1.ConditionSecretsReady, v1alpha1.ReasonReconcileError, v.message)
+	if errors.Is(why, projection.ErrBusy) || errors.Is(why, projection.ErrEndless) {
+		// The next attempt takes as long as this one: it is retried neither at once nor ever more rarely.
+		return false, ctrl.Result{RequeueAfter: r.Intervals.SecretPolling}, nil
+	}
 	return false, ctrl.Result{}, why
 }
 

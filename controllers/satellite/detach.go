@@ -23,8 +23,8 @@ const eventServiceRemoveSkipped = "ServiceRemoveSkipped"
 
 // detach handles a satellite that is being deleted. One that carries the
 // service-remove finalizer waits for its Cinder, which unregisters the volume
-// service and releases it. Where there is no Cinder any more the registry went
-// with its database, and the finalizer is released here.
+// service and releases it. Where there is no Cinder any more nobody can do that,
+// and the finalizer is released here.
 func (r *reconciler) detach(ctx context.Context, s satellite) (outcome, error) {
 	if !r.kind.detaches || !controllerutil.ContainsFinalizer(s.Object, v1alpha1.FinalizerServiceRemove) {
 		return outcome{silent: true}, nil
