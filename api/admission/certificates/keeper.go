@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/open-policy-agent/cert-controller/pkg/rotator"
@@ -23,9 +24,14 @@ import (
 const (
 	keyAuthority    = "ca.crt"
 	keyAuthorityKey = "ca.key"
+	// keyPrevious holds the authority before, while its certificates may still be met.
+	keyPrevious = "previous-ca.crt"
 
 	authorityName = "cinder-operator-webhook-ca"
 	organization  = "cinder-operator"
+	// backdated is how long before it was made a certificate begins: a clock that is behind must not take it for one of
+	// the future.
+	backdated = time.Hour
 
 	// passTimeout bounds one look; retryLeast and retryMost bound the wait after one that failed.
 	passTimeout = 30 * time.Second
@@ -75,8 +81,9 @@ func (k *keeper) pass(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	trusted := slices.Concat(secret.Data[keyAuthority], secret.Data[keyPrevious])
 	// Both are tried: one that is missing, or may not be written, keeps the other from nothing.
-	return errors.Join(k.injectValidating(ctx, secret.Data[keyAuthority]), k.injectMutating(ctx, secret.Data[keyAuthority]))
+	return errors.Join(k.injectValidating(ctx, trusted), k.injectMutating(ctx, trusted))
 }
 
 // secret answers the Secret with an authority and a certificate that both are good for a while.
@@ -113,7 +120,7 @@ func (k *keeper) secret(ctx context.Context) (*corev1.Secret, error) {
 			return nil, fmt.Errorf("update Secret %s: %w", key, err)
 		}
 	}
-	k.log.Info("the webhook certificate was made anew", "secret", key.String(), "what", renewed)
+	k.log.Info("the Secret of the webhook certificate was written", "secret", key.String(), "what", renewed)
 	return secret, nil
 }
 
@@ -124,20 +131,22 @@ func (k *keeper) renew(secret *corev1.Secret) (string, error) {
 		CAName: authorityName, CAOrganization: organization,
 		DNSName: k.opts.host(), ExtraDNSNames: k.opts.names()[1:], ExtKeyUsages: &serverUsage,
 	}
-	// A clock that is behind must not take the new one for one of the future.
-	begin := now.Add(-time.Hour)
+	begin := now.Add(-backdated)
 	authority := k.authority(secret, now)
-	what := ""
-	if authority == nil {
+	what, previous := "a certificate was made", secret.Data[keyPrevious]
+	switch {
+	case authority == nil:
 		made, err := maker.CreateCACert(begin, now.Add(k.opts.Timing.Authority))
 		if err != nil {
 			return "", err
 		}
-		authority, what = made, "authority and certificate"
-	} else if k.valid(secret, now) {
-		return "", nil
-	} else {
-		what = "certificate"
+		authority, what, previous = made, "an authority and a certificate were made", stillGood(secret.Data[keyAuthority], now)
+	case k.valid(secret, now):
+		if len(previous) == 0 || now.Before(authority.Cert.NotBefore.Add(backdated+k.opts.Timing.Handover)) {
+			return "", nil
+		}
+		delete(secret.Data, keyPrevious)
+		return "the previous authority was dropped", nil
 	}
 	cert, key, err := maker.CreateCertPEM(authority, begin, now.Add(k.opts.Timing.Certificate))
 	if err != nil {
@@ -148,7 +157,32 @@ func (k *keeper) renew(secret *corev1.Secret) (string, error) {
 	}
 	secret.Data[keyAuthority], secret.Data[keyAuthorityKey] = authority.CertPEM, authority.KeyPEM
 	secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey] = cert, key
+	delete(secret.Data, keyPrevious)
+	if len(previous) > 0 {
+		secret.Data[keyPrevious] = previous
+	}
 	return what, nil
+}
+
+// parsed answers the certificates among PEM blocks. What is none of them is passed over: the API server refuses a
+// configuration with anything else.
+func parsed(content []byte) (out []*x509.Certificate) {
+	for block, rest := pem.Decode(content); block != nil; block, rest = pem.Decode(rest) {
+		if cert, err := x509.ParseCertificate(block.Bytes); err == nil && block.Type == "CERTIFICATE" {
+			out = append(out, cert)
+		}
+	}
+	return out
+}
+
+// stillGood answers those that have not ended, as PEM blocks.
+func stillGood(content []byte, now time.Time) (out []byte) {
+	for _, cert := range parsed(content) {
+		if now.Before(cert.NotAfter) {
+			out = append(out, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw})...)
+		}
+	}
+	return out
 }
 
 // authority answers the Secret's authority, and nil for one that is missing, damaged or about to end.

@@ -37,6 +37,11 @@ type Timing struct {
 	// Interval is the time between two looks at Secret and configurations, of which changes are noticed at once: one
 	// minute.
 	Interval time.Duration
+	// Handover is how long the API server is told to trust the authority before the present one, too: 10 minutes.
+	Handover time.Duration
+	// Settle is how long a certificate of that authority goes on being served, so that every API server has heard of the
+	// new authority when it meets it: 10 seconds.
+	Settle time.Duration
 }
 
 const day = 24 * time.Hour
@@ -50,6 +55,8 @@ func (o Options) withDefaults() Options {
 		{&o.Timing.Certificate, 365 * day},
 		{&o.Timing.Lookahead, 90 * day},
 		{&o.Timing.Interval, time.Minute},
+		{&o.Timing.Handover, 10 * time.Minute},
+		{&o.Timing.Settle, 10 * time.Second},
 	} {
 		if *d.value == 0 {
 			*d.value = d.unset

@@ -25,9 +25,9 @@ import (
 
 // Certificate is the certificate that the webhooks are served with. It is empty until the Secret was seen.
 type Certificate struct {
-	opts    Options
-	log     logr.Logger
-	current atomic.Pointer[tls.Certificate]
+	opts   Options
+	log    logr.Logger
+	served atomic.Pointer[served]
 	// changed has room for one: whoever is told looks at everything.
 	changed chan struct{}
 }
@@ -41,11 +41,29 @@ func New(opts Options) (*Certificate, error) {
 	return &Certificate{opts: opts.withDefaults(), log: logr.Discard(), changed: make(chan struct{}, 1)}, nil
 }
 
+// served is the Secret's certificate, and the one that is presented in its place until a time that is past for most.
+type served struct {
+	newest, before *tls.Certificate
+	until          time.Time
+}
+
+// current is the certificate to present now, and nil while there is none.
+func (c *Certificate) current() *tls.Certificate {
+	s := c.served.Load()
+	switch {
+	case s == nil:
+		return nil
+	case s.before != nil && time.Now().Before(s.until):
+		return s.before
+	}
+	return s.newest
+}
+
 // Configure makes a TLS server present the certificate that is current when a connection is opened.
 func (c *Certificate) Configure(config *tls.Config) {
 	config.MinVersion = tls.VersionTLS12
 	config.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-		if current := c.current.Load(); current != nil {
+		if current := c.current(); current != nil {
 			return current, nil
 		}
 		return nil, fmt.Errorf("there is no certificate in Secret %s/%s yet", c.opts.Namespace, c.opts.SecretName())
@@ -54,7 +72,7 @@ func (c *Certificate) Configure(config *tls.Config) {
 
 // Check is a readiness check: it fails until there is a certificate, and while the one there is has ended.
 func (c *Certificate) Check(*http.Request) error {
-	current := c.current.Load()
+	current := c.current()
 	switch {
 	case current == nil:
 		return fmt.Errorf("there is no certificate in Secret %s/%s yet", c.opts.Namespace, c.opts.SecretName())
@@ -126,13 +144,39 @@ func (c *Certificate) see(obj any) {
 			// The parser's words may quote the Secret.
 			c.log.Info("the Secret holds no certificate that can be served", "secret", client.ObjectKeyFromObject(secret))
 		} else {
-			c.current.Store(&pair)
+			c.serve(&pair, secret.Data[keyPrevious])
 		}
 	}
 	select {
 	case c.changed <- struct{}{}:
 	default:
 	}
+}
+
+// serve presents a certificate from now on. One that takes the place of a good certificate of the previous authority does
+// so a little later: by then every API server has read of the new authority. The events of an informer come one by one, so
+// that nobody else stores meanwhile.
+func (c *Certificate) serve(pair *tls.Certificate, previous []byte) {
+	next := &served{newest: pair}
+	if last := c.served.Load(); last != nil {
+		if last.newest.Leaf.Equal(pair.Leaf) {
+			return
+		}
+		if now := time.Now(); signedBy(last.newest.Leaf, previous, now) {
+			next.before, next.until = last.newest, now.Add(c.opts.Timing.Settle)
+		}
+	}
+	c.served.Store(next)
+}
+
+// signedBy tells whether a certificate is good and of one of these authorities.
+func signedBy(leaf *x509.Certificate, authorities []byte, now time.Time) bool {
+	roots := x509.NewCertPool()
+	for _, authority := range parsed(authorities) {
+		roots.AddCert(authority)
+	}
+	_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: now, KeyUsages: serverUsage})
+	return err == nil
 }
 
 // everywhere runs a cache on every replica, elected or not.

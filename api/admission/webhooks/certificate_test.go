@@ -135,3 +135,42 @@ func TestAnAuthorityThatIsOverwrittenIsWrittenAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// What cert-manager leaves behind is a Secret with an authority that is good, and whose key the operator has not.
+func TestNoChangeIsRefusedWhileAGoodAuthorityIsReplaced(t *testing.T) {
+	secret := certificateSecret(t)
+	old := secret.Data["ca.crt"]
+	delete(secret.Data, "ca.key")
+	if err := admin.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	bundle := func(ctx context.Context) []byte {
+		config := &admissionregistrationv1.MutatingWebhookConfiguration{}
+		if err := admin.Get(ctx, client.ObjectKey{Name: installation}, config); err != nil {
+			t.Fatal(err)
+		}
+		return config.Webhooks[0].ClientConfig.CABundle
+	}
+	both, asked := false, 0
+	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, limit, true, func(ctx context.Context) (bool, error) {
+		asked++
+		if err := admin.Create(ctx, newBackend("default", "meanwhile"), client.DryRunAll); err != nil {
+			return false, err
+		}
+		trusted, authority := bundle(ctx), certificateSecret(t).Data["ca.crt"]
+		both = both || !bytes.Equal(old, authority) && bytes.Equal(trusted, append(bytes.Clone(authority), old...))
+		return !bytes.Equal(old, authority) && bytes.Equal(trusted, authority), nil
+	})
+	if err != nil {
+		t.Fatalf("change %d while the authority is replaced: %v", asked, err)
+	}
+	if !both {
+		t.Error("at no time were both authorities trusted")
+	}
+	if left := certificateSecret(t).Data["previous-ca.crt"]; left != nil {
+		t.Errorf("the previous authority is still kept: %s", left)
+	}
+	if err := served(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -117,6 +117,7 @@ func start(ctx context.Context, environment *envtest.Environment) (ended chan er
 	}
 	certificate, err := certificates.New(certificates.Options{
 		Namespace: operatorNamespace, Name: installation, Rotate: true, ExtraNames: []string{"localhost"},
+		Timing: certificates.Timing{Interval: time.Second, Handover: 4 * time.Second, Settle: 2 * time.Second},
 	})
 	if err != nil {
 		return nil, err
