@@ -19,12 +19,13 @@ LAB_DIR ?= $(OUTPUT)/lab
 TARGETS ?= 2
 
 # How long the whole of one module's suites may take, how many packages are
-# tested at once (each suite brings up a lab of its own), and what is tested:
+# tested at once (each suite brings up a lab of its own, and often waits), and
+# what is tested, in this order: the long ones first.
 #   make suite PACKAGES=./clusters/... TESTFLAGS='-run TestConnect -v'
 TEST_TIMEOUT ?= 20m
 SOAK_TIMEOUT ?= 6h
-TEST_PARALLEL ?= 2
-PACKAGES ?= ./...
+TEST_PARALLEL ?= 3
+PACKAGES ?= ./test/e2e/... ./...
 TESTFLAGS ?=
 
 # What the built programs call themselves; without it they name their commit.

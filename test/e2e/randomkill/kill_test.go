@@ -264,7 +264,7 @@ func seldom(ask func(context.Context) error) func(context.Context) error {
 // nothingLeft waits until the namespace holds what it held before the first life.
 func (l *lane) nothingLeft(t *testing.T) {
 	t.Helper()
-	harness.Eventually(t, stageTimeout, "nothing is left of a life", func(ctx context.Context) error {
+	harness.Eventually(t, stageTimeout, "nothing is left of a life", seldom(func(ctx context.Context) error {
 		for _, c := range l.clusters() {
 			have, err := c.Objects(ctx, l.namespace)
 			if err != nil {
@@ -275,7 +275,7 @@ func (l *lane) nothingLeft(t *testing.T) {
 			}
 		}
 		return nil
-	})
+	}))
 }
 
 func TestOperatorsThatAreKilledAtRandomWritesComeToTheSameEnd(t *testing.T) {
