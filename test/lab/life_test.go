@@ -143,12 +143,14 @@ func TestLabsLiveSideBySideAndLeaveNothing(t *testing.T) {
 	}
 	awaitGone(t, pids(status))
 	for _, socket := range []string{status.Socket, layout.Dir(labs[1].dir).EgressSocket("hub")} {
-		listener, err := net.Listen("unix", socket)
-		if err != nil {
-			t.Errorf("socket %s is left behind: %v", socket, err)
-			continue
-		}
-		listener.Close()
+		// A process that is ended lets go of its files after its memory.
+		eventually(t, "socket "+socket+" is free", func() (bool, string) {
+			listener, err := net.Listen("unix", socket)
+			if err != nil {
+				return false, err.Error()
+			}
+			return listener.Close() == nil, ""
+		})
 	}
 	labs[1].must(t, "up", "--targets", "0", "--nodes", "none")
 }

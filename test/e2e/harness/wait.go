@@ -18,7 +18,11 @@ import (
 	"c5c3.io/cinder-operator/api/v1alpha1"
 )
 
-const pollInterval = 100 * time.Millisecond
+const (
+	pollInterval = 100 * time.Millisecond
+	// lookInterval is for what is to stay as it is: several tests look on side by side, for long.
+	lookInterval = 250 * time.Millisecond
+)
 
 // Eventually asks until what holds, and ends the test with the last answer when
 // it does not hold in time.
@@ -43,7 +47,7 @@ func Eventually(t testing.TB, d time.Duration, what string, ask func(ctx context
 func Consistently(t testing.TB, d time.Duration, what string, ask func(ctx context.Context) error) {
 	t.Helper()
 	start := time.Now()
-	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, d, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), lookInterval, d, true, func(context.Context) (bool, error) {
 		// The end of the window is no answer: the question outlives it.
 		return false, ask(t.Context())
 	})

@@ -147,7 +147,7 @@ func (s *stage) await(t *testing.T, l *life, ph phase, trigger *harness.Trigger)
 
 func TestAnOperatorThatIsKilledAtAnyWriteComesToTheSameEnd(t *testing.T) {
 	s := newStage(t)
-	s.matrix(t, 3, killer{
+	s.matrix(t, 2, killer{
 		kill: func() error {
 			s.op.Kill()
 			return nil

@@ -21,14 +21,17 @@ import (
 	"c5c3.io/cinder-operator/test/e2e/harness"
 )
 
-const (
-	// lanes is how many operators run side by side.
-	lanes  = 4
-	target = "edge-1"
-	// sample and all are how many lives are killed: one in each lane, or, which takes
-	// two cores about six minutes, what CINDER_SOAK asks for.
-	sample, all = lanes, 50
+// size is how many operators run side by side, in lanes of their own, and how many
+// lives of theirs are killed altogether.
+func size() (lanes, lives int) {
+	if harness.Soak() {
+		return 5, 50
+	}
+	return 2, 2
+}
 
+const (
+	target = "edge-1"
 	// stageTimeout is what a stage may take with a restart in the middle, on a
 	// machine that other suites share.
 	stageTimeout = 3 * time.Minute
@@ -279,10 +282,8 @@ func (l *lane) nothingLeft(t *testing.T) {
 }
 
 func TestOperatorsThatAreKilledAtRandomWritesComeToTheSameEnd(t *testing.T) {
-	seed, lives := harness.Seed(t), sample
-	if harness.Soak() {
-		lives = all
-	}
+	seed := harness.Seed(t)
+	lanes, lives := size()
 	began := time.Now()
 	t.Cleanup(func() { t.Logf("%d lives in %d lanes took %s", lives, lanes, time.Since(began).Round(time.Second)) })
 	for number := range lanes {

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	// A lane mostly waits: more of them than cores run side by side, which is what
 	// the default would be.
+	lanes, _ := size()
 	if err := flag.Set("test.parallel", strconv.Itoa(lanes)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

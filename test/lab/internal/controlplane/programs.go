@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"c5c3.io/cinder-operator/test/lab/internal/process"
 )
@@ -130,10 +131,33 @@ func (c *Cluster) controllerManagerArgs() []string {
 		// With the default rate the first ServiceAccount takes nine seconds to appear.
 		"--kube-api-qps=500",
 		"--kube-api-burst=500",
-		// Fake nodes send no heartbeats: the controller would find them lost after every outage of the API server
-		// and evict their pods.
-		"--controllers=*,-node-lifecycle-controller",
+		"--controllers=" + strings.Join(controllers, ","),
 	}
+}
+
+// controllers are those whose work somebody can miss in a cluster of the lab. Each costs a start, an account, and the
+// watches of what it looks after. The node lifecycle controller must not be among them: fake nodes send no heartbeats, and it would
+// find them lost after every outage of the API server and evict their pods.
+var controllers = []string{
+	"clusterrole-aggregation-controller",
+	"cronjob-controller",
+	"daemonset-controller",
+	"deployment-controller",
+	"disruption-controller",
+	"endpoints-controller", // the way to a Service through the API server goes by them
+	"endpointslice-controller",
+	"endpointslice-mirroring-controller",
+	"garbage-collector-controller",
+	"horizontal-pod-autoscaler-controller",
+	"job-controller",
+	"namespace-controller",
+	"pod-garbage-collector-controller",
+	"replicaset-controller",
+	"root-ca-certificate-publisher-controller",
+	"serviceaccount-controller",
+	"serviceaccount-token-controller",
+	"statefulset-controller",
+	"ttl-after-finished-controller",
 }
 
 func (c *Cluster) schedulerArgs() []string {
