@@ -4,7 +4,6 @@
 package clusters
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,8 +27,6 @@ const (
 	announcedVersions = 2000
 	announcedKinds    = 10000
 	announcedBytes    = 16 << 20
-	// announcedValues bounds the commas and brackets of the answers: a few bytes of JSON may become hundreds in memory.
-	announcedValues = 500_000
 	// announcedAtOnce is how many versions are asked for side by side.
 	announcedAtOnce = 8
 )
@@ -147,9 +144,9 @@ func resourcesOf(ctx context.Context, from rest.Interface, gv schema.GroupVersio
 // discoveryTransport bounds what the requests of one discovery take: client-go asks for the groups without a context, and
 // again for as long as an answer tells it to.
 type discoveryTransport struct {
-	next          http.RoundTripper
-	ctx           context.Context // it stands in for the one that client-go does not take
-	bytes, values atomic.Int64
+	next  http.RoundTripper
+	ctx   context.Context // it stands in for the one that client-go does not take
+	bytes atomic.Int64
 }
 
 // RoundTrip is part of http.RoundTripper.
@@ -158,7 +155,7 @@ func (d *discoveryTransport) RoundTrip(req *http.Request) (*http.Response, error
 	if next == nil {
 		next = http.DefaultTransport
 	}
-	ctx, cancel := context.WithCancelCause(req.Context())
+	ctx, cancel := context.WithCancelCause(withAnnouncing(req.Context()))
 	unlink := context.AfterFunc(d.ctx, func() { cancel(context.Cause(d.ctx)) })
 	end := func() {
 		unlink()
@@ -182,11 +179,7 @@ type discoveryBody struct {
 
 func (b *discoveryBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	values := 0
-	for _, mark := range []byte(",{[") {
-		values += bytes.Count(p[:n], []byte{mark})
-	}
-	if b.of.bytes.Add(int64(n)) > announcedBytes || b.of.values.Add(int64(values)) > announcedValues {
+	if b.of.bytes.Add(int64(n)) > announcedBytes {
 		return 0, errAnnounced
 	}
 	return n, err

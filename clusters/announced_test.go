@@ -50,7 +50,7 @@ func TestAClusterThatAnnouncesTooMuchIsToldSo(t *testing.T) {
 			"kinds", aggregated,
 			`{"items":[{"metadata":{"name":"g"},"versions":[{"version":"v1","resources":[` + many(announcedKinds+1, resource) + `]}]}]}`,
 		},
-		{"values without content", aggregated, `{"items":[` + many(announcedValues, func(int) string { return "{}" }) + `]}`},
+		{"values without content", aggregated, `{"items":[` + many(500_000, func(int) string { return "{}" }) + `]}`},
 		{"words", aggregated, `{"items":[{"metadata":{"name":"` + strings.Repeat("x", announcedBytes) + `"}}]}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

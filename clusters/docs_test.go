@@ -50,7 +50,7 @@ func TestWhatAnOperatorIsToldStandsInTheDocumentation(t *testing.T) {
 	}
 	limits := Limits{}.withDefaults()
 	i := newIntake(limits)
-	tooMuch := []error{i.answer(int(limits.Answers) + 1), i.watch(int(limits.Watches)+1, i.at), i.cached(limits.Cached + 1)}
+	tooMuch := []error{i.answer(int(limits.Answers) + 1), i.watch(int(limits.Watches)+1, i.watched.at), i.cached(limits.Cached + 1), i.amplified()}
 	for _, err := range tooMuch {
 		before, _, _ := strings.Cut(err.Error(), "MiB")
 		said = append(said, before+"MiB ...")

@@ -45,6 +45,9 @@ type Limits struct {
 	// Watches and WatchRate bound what watches bring: so much at once, the first synchronisation included, and so much per
 	// second in the long run. Default 128 MiB and 1 MiB.
 	Watches, WatchRate int64
+	// Decoded bounds what answers and events become in memory beside their own bytes, once they are decoded: so much at
+	// once, and an eighth of it per second in the long run. What becomes less than 1 MiB does not count. Default 256 MiB.
+	Decoded int64
 	// Cached bounds the objects that are kept. Default 256 MiB.
 	Cached int64
 }
@@ -53,6 +56,7 @@ func (l Limits) withDefaults() Limits {
 	orDefault(&l.Answers, 64<<20)
 	orDefault(&l.Watches, 128<<20)
 	orDefault(&l.WatchRate, 1<<20)
+	orDefault(&l.Decoded, 256<<20)
 	orDefault(&l.Cached, 256<<20)
 	return l
 }
@@ -68,14 +72,41 @@ type intake struct {
 	// exceeded is told of every excess. It does not block.
 	exceeded func(*excess)
 
+	watched, decodes *bucket
+}
+
+func newIntake(limits Limits) *intake {
+	limits = limits.withDefaults()
+	return &intake{
+		limits: limits, exceeded: func(*excess) {},
+		watched: newBucket(limits.Watches, limits.WatchRate), decodes: newBucket(limits.Decoded, limits.Decoded/8),
+	}
+}
+
+// bucket is what may be taken in: so much at once, and so much per second in the long run.
+type bucket struct {
+	size, rate float64
+
 	mu   sync.Mutex // guards the fields below
 	left float64
 	at   time.Time
 }
 
-func newIntake(limits Limits) *intake {
-	limits = limits.withDefaults()
-	return &intake{limits: limits, left: float64(limits.Watches), at: time.Now(), exceeded: func(*excess) {}}
+func newBucket(size, rate int64) *bucket {
+	return &bucket{size: float64(size), rate: float64(rate), left: float64(size), at: time.Now()}
+}
+
+// take takes in n more, unless they are too many.
+func (b *bucket) take(n int64, now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left = min(b.size, b.left+b.rate*now.Sub(b.at).Seconds())
+	b.at = now
+	if b.left < float64(n) {
+		return false
+	}
+	b.left -= float64(n)
+	return true
 }
 
 // answer takes in n bytes of an answer, until done is told.
@@ -93,16 +124,42 @@ func (i *intake) done(n int64) { i.answers.Add(-n) }
 
 // watch takes in n bytes of a watch.
 func (i *intake) watch(n int, now time.Time) error {
-	i.mu.Lock()
-	i.left = min(float64(i.limits.Watches), i.left+float64(i.limits.WatchRate)*now.Sub(i.at).Seconds()) - float64(n)
-	i.at = now
-	enough := i.left < 0
-	i.mu.Unlock()
-	if !enough {
+	if i.watched.take(int64(n), now) {
 		return nil
 	}
 	return i.refuse(&excess{words: fmt.Sprintf("its watches bring more than the %s that are taken of one cluster at once, or %s a second in the long run",
 		size(i.limits.Watches), size(i.limits.WatchRate))})
+}
+
+// answerDecoded takes in what an answer becomes, in bytes of memory.
+func (i *intake) answerDecoded(n int64, now time.Time) error {
+	if i.decodes.take(n, now) {
+		return nil
+	}
+	e := i.amplified()
+	i.exceeded(e)
+	return e
+}
+
+// watchDecoded takes in what an event of a watch becomes.
+func (i *intake) watchDecoded(n int64, now time.Time) error {
+	if i.decodes.take(n, now) {
+		return nil
+	}
+	return i.refuse(i.amplified())
+}
+
+// announced takes in what an answer to a discovery becomes. Whoever discovers tells of it.
+func (i *intake) announced(n int64, now time.Time) error {
+	if i.decodes.take(n, now) {
+		return nil
+	}
+	return errAnnounced
+}
+
+func (i *intake) amplified() *excess {
+	return &excess{words: fmt.Sprintf("what it sends becomes more than the %s of memory that are taken for one cluster at once, or %s a second in the long run",
+		size(i.limits.Decoded), size(i.limits.Decoded/8))}
 }
 
 // refuse notes that the cluster sent too much, and answers what was noted first.

@@ -73,7 +73,7 @@ func TestAWatchIsCutWhenItBringsTooMuch(t *testing.T) {
 func TestAWatchMayBringMoreInTheLongRunThanAtOnce(t *testing.T) {
 	i := newIntake(Limits{})
 	i.exceeded = func(*excess) { t.Error("it counts as a flood") }
-	now := i.at
+	now := i.watched.at
 	for range 100 {
 		now = now.Add(time.Minute)
 		if err := i.watch(59<<20, now); err != nil {

@@ -195,7 +195,7 @@ func TestWhatIsHeldWeighsWhatItDoesAndNothingWhenItIsGone(t *testing.T) {
 		handler.OnAdd(u, false)
 		handler.OnAdd(m, false)
 	}
-	if got := h.weight(); got < 9000+5000+3*objectCost || got > 9000+5000+4*objectCost {
+	if got := h.weight(); got < 9000+5000+3*objectCost || got > 9000+5000+5*objectCost {
 		t.Errorf("it weighs %d", got)
 	}
 	for _, obj := range []client.Object{sized(9000), u, m} {

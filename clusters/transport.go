@@ -136,6 +136,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	t.observe(req, watch, strconv.Itoa(resp.StatusCode))
 	limit.established(req)
 	resp.Body = &boundedBody{ReadCloser: resp.Body, parent: parent, ctx: ctx, end: end, watch: watch, intake: t.intake}
+	t.boundDecoded(req, resp)
 	return resp, nil
 }
 

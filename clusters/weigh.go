@@ -4,47 +4,68 @@
 package clusters
 
 import (
-	"encoding/json"
+	"reflect"
 	"sync/atomic"
+	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// objectCost is what an object costs beside its content: its struct, its maps, its place in the index.
-const objectCost = 1 << 10
+const (
+	// objectCost is what an object costs beside its content: its place in the index, and what it takes to hand it out.
+	objectCost = 1 << 10
+	// mapCost is what a map costs beside its entries, for which it has mapSlots places at the least.
+	mapCost, mapSlots = 64, 8
+)
 
-// weigh is about what an object takes in memory, in bytes: the size of its content as it is sent, and what each object
-// costs. It is the same for an object that did not change.
-func weigh(obj any) int64 {
-	switch o := obj.(type) {
-	case interface{ Size() int }: // the built-in kinds, and metadata
-		return objectCost + int64(o.Size())
-	case *unstructured.Unstructured:
-		return objectCost + weighTree(o.Object)
-	}
-	// A typed custom resource; it came as JSON, and can be made JSON again.
-	content, _ := json.Marshal(obj)
-	return objectCost + int64(len(content))
-}
+// weigh is about what an object takes in memory, in bytes: what hangs on it, and what each object costs. How large it was
+// when it was sent tells too little: a container of two bytes is a struct as large as any other. It is the same for an
+// object that did not change.
+func weigh(obj any) int64 { return objectCost + weighTree(reflect.ValueOf(obj)) }
 
-func weighTree(node any) int64 {
-	const cost = 16 // of a node
-	sum := int64(cost)
-	switch n := node.(type) {
-	case map[string]any:
-		for key, value := range n {
-			sum += int64(len(key)) + weighTree(value)
+var timeType = reflect.TypeFor[time.Time]()
+
+// weighTree is what hangs on a value, which counts itself where it lies.
+func weighTree(v reflect.Value) int64 {
+	sum := int64(0)
+	switch v.Kind() {
+	case reflect.String:
+		return int64(v.Len())
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			sum = int64(v.Elem().Type().Size()) + weighTree(v.Elem())
 		}
-	case []any:
-		for _, value := range n {
-			sum += weighTree(value)
+	case reflect.Struct:
+		if v.Type() == timeType {
+			return 0 // all share their zones
 		}
-	case string:
-		sum += int64(len(n))
+		for i := range v.NumField() {
+			sum += weighTree(v.Field(i))
+		}
+	case reflect.Slice:
+		sum = int64(v.Len()) * int64(v.Type().Elem().Size())
+		if scalar(v.Type().Elem()) {
+			return sum
+		}
+		for i := range v.Len() {
+			sum += weighTree(v.Index(i))
+		}
+	case reflect.Map:
+		if v.IsNil() {
+			return 0
+		}
+		sum = mapCost
+		if n := v.Len(); n > 0 { // it keeps some free
+			sum += int64(max(mapSlots, n+n/2)) * int64(v.Type().Key().Size()+v.Type().Elem().Size())
+		}
+		for entry := v.MapRange(); entry.Next(); {
+			sum += weighTree(entry.Key()) + weighTree(entry.Value())
+		}
 	}
 	return sum
 }
+
+func scalar(t reflect.Type) bool { return t.Kind() >= reflect.Bool && t.Kind() <= reflect.Complex128 }
 
 // weighingHandler keeps the size of what an informer holds. It is told what the informer's other handlers are told, and
 // lags behind the informer as they do.

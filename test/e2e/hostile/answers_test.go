@@ -118,6 +118,9 @@ var attacks = map[string]attack{
 		_, _ = io.WriteString(w, "]}")
 		return true
 	},
+	"lists of nothing, in JSON":      listsOf(nothingInJSON),
+	"lists of nothing, in protobuf":  listsOf(nothingInProtobuf),
+	"events of nothing, in protobuf": eventsOfNothing,
 	"announcements that never end": func(w http.ResponseWriter, r *http.Request, by *attacker) bool {
 		if !strings.HasPrefix(r.URL.Path, "/apis") || strings.Count(r.URL.Path, "/") > 3 {
 			return false
