@@ -19,13 +19,13 @@ LAB_DIR ?= $(OUTPUT)/lab
 TARGETS ?= 2
 
 # How long the whole of one module's suites may take, how many packages are
-# tested at once (each suite brings up a lab of its own, and often waits), and
+# tested at once (each suite brings up a lab of its own), and
 # what is tested, in this order: the longest ones first, so that none of them is
 # left to run alone.
 #   make suite PACKAGES=./clusters/... TESTFLAGS='-run TestConnect -v'
 TEST_TIMEOUT ?= 20m
 SOAK_TIMEOUT ?= 6h
-TEST_PARALLEL ?= 3
+TEST_PARALLEL ?= 2
 PACKAGES ?= ./controllers/cinder ./clusters ./test/e2e/fleet ./test/e2e/upgrade ./test/e2e/... ./...
 TESTFLAGS ?=
 # verify has vetted everything, and nobody debugs these binaries: linking them

@@ -6,7 +6,6 @@ package clusters
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -19,17 +18,16 @@ import (
 )
 
 const (
-	// decodedFree is what one answer or one event may become without being counted: more than any object does.
-	decodedFree = 1 << 20
+	// What the contents of a fleet become is counted elsewhere: the lists of the informers are weighed page by page, and
+	// their events one by one. Here counts what is out of proportion: an answer or an event may become freeTimes the
+	// bytes that it is sent in, and freeBase.
+	freeTimes, freeBase = 4, 4 << 10
 	// frameLimit is the size of the largest event that client-go decodes; a larger one it leaves out.
 	frameLimit = 16 << 20
 )
 
 // protobufMagic begins everything that Kubernetes encodes in protobuf, but for the events of a watch around their objects.
 var protobufMagic = []byte("k8s\x00")
-
-// announcing marks the context of a request of discovery. What is too much there is an announcement.
-type announcing struct{}
 
 // boundDecoded bounds what an answer becomes when it is decoded: a value of two bytes may take a kilobyte in memory. That
 // has to be known before a decoder gets to see it, and an answer that is no success is decoded as well. Who names no kind
@@ -40,6 +38,7 @@ func (t *transport) boundDecoded(req *http.Request, resp *http.Response) {
 		return
 	}
 	body := &decodedBody{ReadCloser: resp.Body, within: t.intake.answerDecoded}
+	discovery, _ := req.Context().Value(discoveryKey{}).(*discoveryTransport)
 	// Like client-go, which goes on with what there is when that cannot be read.
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch media {
@@ -48,10 +47,10 @@ func (t *transport) boundDecoded(req *http.Request, resp *http.Response) {
 		resp.Header.Set("Content-Type", "text/plain")
 	}
 	switch watches := isWatch(req); {
-	case req.Context().Value(announcing{}) != nil:
-		body.within = t.intake.announced
+	case discovery != nil:
+		body.within = discovery.decoded
 	case watches:
-		body.within = t.intake.watchDecoded
+		body.within = t.intake.eventDecoded
 	}
 	body.json.typed = strings.Contains(accepted, runtime.ContentTypeProtobuf)
 	in := bufio.NewReader(resp.Body)
@@ -125,7 +124,7 @@ func (b *decodedBody) answer(in *bufio.Reader) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.take(weighEncoded(content) - decodedFree); err != nil {
+	if err := b.take(weighEncoded(content) - free(len(content))); err != nil {
 		return nil, err
 	}
 	return bytes.NewReader(content), nil
@@ -148,7 +147,7 @@ func (b *decodedBody) frame(in *bufio.Reader) (io.Reader, error) {
 	if int64(len(content)) < size {
 		return nil, io.ErrUnexpectedEOF
 	}
-	if err := b.take(weighEvent(content) - decodedFree); err != nil {
+	if err := b.take(weighEvent(content) - free(len(content))); err != nil {
 		return nil, err
 	}
 	return io.MultiReader(bytes.NewReader(header), bytes.NewReader(content)), nil
@@ -171,7 +170,5 @@ type readerFunc func(p []byte) (int, error)
 // Read is part of io.Reader.
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// withAnnouncing marks a request of discovery.
-func withAnnouncing(ctx context.Context) context.Context {
-	return context.WithValue(ctx, announcing{}, true)
-}
+// free is what so many bytes may become without being counted.
+func free(sent int) int64 { return freeTimes*int64(sent) + freeBase }

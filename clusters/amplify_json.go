@@ -31,12 +31,15 @@ type jsonScale struct {
 	open          []byte // the brackets that are open
 	objects       int    // how many of them are braces
 	text, escaped bool
-	// cost is what the value that is open at the top has come to; what of it is not free is told once.
+	// sent and cost are the bytes of the value that is open at the top, and what it has come to; what of that is not free
+	// is told once.
+	sent            int
 	cost, told, due int64
 }
 
 // weigh answers how much more what is read became, beyond what is free for each value at the top.
 func (s *jsonScale) weigh(p []byte) int64 {
+	begin := 0 // of what sent does not count yet
 	for i := 0; i < len(p); i++ {
 		switch {
 		case s.escaped:
@@ -51,37 +54,55 @@ func (s *jsonScale) weigh(p []byte) int64 {
 			}
 			continue
 		}
+		cost := int64(0)
 		switch p[i] {
 		case '"':
 			s.text = true
 		case '{':
 			if !s.inArray() {
-				s.cost += jsonEmpty
+				cost = jsonEmpty
 			}
 			s.push('{')
 			s.empty = true
 		case '[':
-			s.cost += s.element()
+			cost = s.element()
 			s.push('[')
 		case ',':
 			if s.inArray() {
-				s.cost += s.element()
+				cost = s.element()
 			}
 		case ':':
-			s.cost += jsonPair
+			cost = jsonPair
 			if s.empty {
-				s.cost += jsonFilled
+				cost += jsonFilled
 			}
 			s.empty = false
 		case '}', ']':
-			s.pop()
 			s.empty = false
+			if s.pop() { // an event has ended
+				s.sent, s.cost, s.told = 0, 0, 0
+				begin = i + 1
+			}
+		}
+		if cost > 0 {
+			s.sent += i + 1 - begin
+			begin = i + 1
+			s.spend(cost)
 		}
 	}
-	s.settle()
+	s.sent += len(p) - begin
 	due := s.due
 	s.due = 0
 	return due
+}
+
+// spend counts at every step, so that it does not matter where a part ends.
+func (s *jsonScale) spend(cost int64) {
+	s.cost += cost
+	if over := s.cost - free(s.sent); over > s.told {
+		s.due += over - s.told
+		s.told = over
+	}
 }
 
 func (s *jsonScale) inArray() bool { return len(s.open) > 0 && s.open[len(s.open)-1] == '[' }
@@ -104,24 +125,15 @@ func (s *jsonScale) push(bracket byte) {
 	}
 }
 
-func (s *jsonScale) pop() {
+// pop tells whether nothing is open any more.
+func (s *jsonScale) pop() bool {
 	last := len(s.open) - 1
 	if last < 0 {
-		return
+		return false
 	}
 	if s.open[last] == '{' {
 		s.objects--
 	}
 	s.open = s.open[:last]
-	if last == 0 { // an event has ended
-		s.settle()
-		s.cost, s.told = 0, 0
-	}
-}
-
-func (s *jsonScale) settle() {
-	if over := s.cost - decodedFree; over > s.told {
-		s.due += over - s.told
-		s.told = over
-	}
+	return last == 0
 }

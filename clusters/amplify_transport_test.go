@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	goruntime "runtime"
@@ -213,22 +214,70 @@ func TestTheAnswerOfAServiceIsNotWeighed(t *testing.T) {
 func TestWhatAClusterSendsMayBecomeMoreInTheLongRunThanAtOnce(t *testing.T) {
 	i := newIntake(Limits{})
 	i.exceeded = func(*excess) { t.Error("it counts as an excess") }
-	now := i.decodes.at
+	now := i.decodedAnswers.at
 	for range 100 {
 		now = now.Add(10 * time.Second)
-		if err := i.answerDecoded(256<<20, now); err != nil {
+		if err := errors.Join(i.answerDecoded(256<<20, now), i.eventDecoded(256<<20, now)); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
+func TestADiscoveryHasAShareOfItsOwn(t *testing.T) {
+	content := ofKind("apps/v1", "DeploymentList", strings.Repeat(field(2), 10_000))
+	s, reg := tlsServer(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
+		_, _ = io.WriteString(w, content)
+	})
+	_, tr, _ := clientFor(t, reg, true)
+	tr.intake = newIntake(Limits{Decoded: 1})
+	read := func(next http.RoundTripper) (int, error) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept", runtime.ContentTypeProtobuf)
+		resp, err := next.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		got, err := io.ReadAll(resp.Body)
+		return len(got), err
+	}
+	if _, err := read(tr); !errors.Is(err, errTooMuch) || errors.Is(err, errAnnounced) {
+		t.Errorf("a list ended with %v", err)
+	}
+	d := &discoveryTransport{next: tr, ctx: t.Context(), becomes: newBucket(announcedDecoded, 0)}
+	if n, err := read(d); n != len(content) || err != nil {
+		t.Errorf("after %d bytes a discovery ended with %v", n, err)
+	}
+	d.becomes = newBucket(1, 0)
+	if _, err := read(d); !errors.Is(err, errAnnounced) {
+		t.Errorf("a discovery of too much ended with %v", err)
+	}
+}
+
+// Each of these events is small, and what it becomes is not: thousands fit into what watches may bring at once.
+func manyOwners(n int) string {
+	owners := strings.Repeat(field(13), 2_000)
+	var all strings.Builder
+	for i := range n {
+		all.WriteString(framed(ofKind("v1", "ConfigMap", field(1, field(1, fmt.Sprintf("n%d", i)), field(3, "default"), owners))))
+	}
+	return all.String()
+}
+
 func TestAClusterWhoseAnswersWouldFillTheMemoryIsToldSo(t *testing.T) {
 	nothing := ofKind("v1", "ConfigMapList", strings.Repeat(field(2), 1_000_000))
 	owners := ofKind("v1", "ConfigMap", field(1, strings.Repeat(field(13), 3_000_000)))
+	in := newIntake(Limits{})
+	decoded, kept := in.amplified(), in.cached(in.limits.Cached+1)
 	for _, tt := range []struct {
 		name, content string
 		watches       bool
-	}{{"lists", nothing, false}, {"events", framed(owners), true}} {
+		want          *excess
+	}{{"lists", nothing, false, decoded}, {"events", framed(owners), true, decoded}, {"many small events", manyOwners(5_000), true, kept}} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t, func(o *Options) {
@@ -247,7 +296,7 @@ func TestAClusterWhoseAnswersWouldFillTheMemoryIsToldSo(t *testing.T) {
 				return true
 			})
 			f.register("edge", s.kubeconfig(t))
-			awaitExcess(f, "edge", newIntake(Limits{}).amplified().words, excessRemedy)
+			awaitExcess(f, "edge", tt.want.words, excessRemedy)
 			leave := func(http.ResponseWriter, *http.Request) bool { return false }
 			s.act.Store(&leave)
 			f.connected("edge")

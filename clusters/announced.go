@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,6 +28,7 @@ const (
 	announcedVersions = 2000
 	announcedKinds    = 10000
 	announcedBytes    = 16 << 20
+	announcedDecoded  = 128 << 20 // in memory, beyond what is in proportion
 	// announcedAtOnce is how many versions are asked for side by side.
 	announcedAtOnce = 8
 )
@@ -48,7 +50,7 @@ type announcement struct {
 // with an end to it.
 func announced(ctx context.Context, cfg *rest.Config, httpClient *http.Client) (*announcement, error) {
 	bounded := *httpClient
-	bounded.Transport = &discoveryTransport{next: httpClient.Transport, ctx: ctx}
+	bounded.Transport = &discoveryTransport{next: httpClient.Transport, ctx: ctx, becomes: newBucket(announcedDecoded, 0)}
 	dc, err := discovery.NewDiscoveryClientForConfigAndClient(cfg, &bounded)
 	if err != nil {
 		return nil, fmt.Errorf("make a discovery client: %w", err)
@@ -147,6 +149,19 @@ type discoveryTransport struct {
 	next  http.RoundTripper
 	ctx   context.Context // it stands in for the one that client-go does not take
 	bytes atomic.Int64
+	// becomes is what the answers may become in memory, all of them.
+	becomes *bucket
+}
+
+// discoveryKey is under what the context of a request knows the discovery that it is part of.
+type discoveryKey struct{}
+
+// decoded takes in what an answer becomes. What is too much of a discovery is an announcement.
+func (d *discoveryTransport) decoded(n int64, now time.Time) error {
+	if d.becomes.take(n, now) {
+		return nil
+	}
+	return errAnnounced
 }
 
 // RoundTrip is part of http.RoundTripper.
@@ -155,7 +170,7 @@ func (d *discoveryTransport) RoundTrip(req *http.Request) (*http.Response, error
 	if next == nil {
 		next = http.DefaultTransport
 	}
-	ctx, cancel := context.WithCancelCause(withAnnouncing(req.Context()))
+	ctx, cancel := context.WithCancelCause(context.WithValue(req.Context(), discoveryKey{}, d))
 	unlink := context.AfterFunc(d.ctx, func() { cancel(context.Cause(d.ctx)) })
 	end := func() {
 		unlink()

@@ -102,6 +102,43 @@ func (b *boundedCalls) page(ctx context.Context, list runtime.Object) error {
 	return b.intake.page(n)
 }
 
+// first bounds the events that a watch begins with, which a reflector puts together like a list, up to the bookmark that
+// says there are no more.
+func (b *boundedCalls) first(w watch.Interface) watch.Interface {
+	if b == nil {
+		return w
+	}
+	b.begin()
+	over, refused := false, false
+	return watch.Filter(w, func(ev watch.Event) (watch.Event, bool) {
+		switch {
+		case refused:
+			return ev, false
+		case over:
+		case ev.Type == watch.Added, ev.Type == watch.Modified:
+			if err := b.event(weigh(ev.Object)); err != nil {
+				refused = true
+				ev = watch.Event{Type: watch.Error, Object: &metav1.Status{
+					Status: metav1.StatusFailure, Reason: metav1.StatusReasonUnknown, Message: err.Error(),
+				}}
+			}
+		case ev.Type == watch.Bookmark:
+			if m, err := meta.Accessor(ev.Object); err == nil && m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
+				over = true
+				b.end() // from here on its objects are those that are kept
+			}
+		}
+		return ev, true
+	})
+}
+
+func (b *boundedCalls) event(n int64) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.taken += n
+	return b.intake.page(n)
+}
+
 // end says that a list is being read no further.
 func (b *boundedCalls) end() {
 	if b == nil {

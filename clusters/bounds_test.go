@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
@@ -150,6 +152,43 @@ func TestAListIsBoundedOverAllItsPages(t *testing.T) {
 	}
 	if !errors.Is(err, errDeadline) || in.pages.Load() != 0 {
 		t.Errorf("pages that go on for long end with %v; %d bytes count", err, in.pages.Load())
+	}
+}
+
+func TestTheFirstEventsOfAWatchAreBoundedUntilTheBookmark(t *testing.T) {
+	in := newIntake(Limits{Cached: 1 << 20})
+	calls := (&callBounds{intake: in, list: time.Minute}).forInformer()
+	added := func() watch.Event {
+		return watch.Event{Type: watch.Added, Object: &corev1.ConfigMap{Data: map[string]string{"x": strings.Repeat("x", 400<<10)}}}
+	}
+	bookmark := watch.Event{Type: watch.Bookmark, Object: &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}},
+	}}
+	send := func(events ...watch.Event) []watch.EventType {
+		source := watch.NewFakeWithChanSize(len(events), false)
+		for _, ev := range events {
+			source.Action(ev.Type, ev.Object)
+		}
+		source.Stop()
+		var got []watch.EventType
+		for ev := range calls.first(source).ResultChan() {
+			got = append(got, ev.Type)
+		}
+		return got
+	}
+	if got := send(added(), added(), bookmark, added(), added(), added()); len(got) != 6 || in.pages.Load() != 0 || in.flood.Load() != nil {
+		t.Errorf("there came %v; %d bytes count; the excess is %v", got, in.pages.Load(), in.flood.Load())
+	}
+	if got := send(added(), added()); len(got) != 2 || in.pages.Load() < 800<<10 {
+		t.Errorf("of a watch that broke off there came %v; %d bytes count", got, in.pages.Load())
+	}
+	got := send(added(), added(), added(), added(), bookmark)
+	if !slices.Equal(got, []watch.EventType{watch.Added, watch.Added, watch.Error}) || in.flood.Load() == nil {
+		t.Errorf("of too much there came %v; the excess is %v", got, in.flood.Load())
+	}
+	calls.end()
+	if n := in.pages.Load(); n != 0 {
+		t.Errorf("%d bytes count on", n)
 	}
 }
 

@@ -241,7 +241,7 @@ func (c *connection) makeClients(opts *Options, hooks connectionHooks) error {
 	spaces.health.setOnError(func(_ kindKey, err error) { c.informers.failed(err) })
 	c.inputs = newInputs(c, c.reader, spaces, tell)
 	for _, health := range []*watchHealth{c.informers.health, spaces.health} {
-		health.weighs = true
+		health.grown = c.grown
 		health.bounds = &callBounds{intake: c.rt.intake, list: opts.SyncTimeout}
 	}
 	return nil
@@ -252,7 +252,19 @@ func (c *connection) excess() *excess {
 	if e := c.rt.intake.flood.Load(); e != nil {
 		return e
 	}
-	return c.rt.intake.cached(c.informers.health.weight() + c.inputs.spaces.health.weight() + c.mapper.current.Load().weight)
+	return c.rt.intake.cached(c.weight())
+}
+
+// grown ends the connection as soon as its caches hold too much.
+func (c *connection) grown() {
+	if e := c.rt.intake.cached(c.weight()); e != nil {
+		_ = c.rt.intake.refuse(e)
+	}
+}
+
+// weight is the size of what is held of the cluster, in bytes.
+func (c *connection) weight() int64 {
+	return c.informers.health.weight() + c.inputs.spaces.health.weight() + c.mapper.current.Load().weight
 }
 
 func (c *connection) sighting() *sighting {

@@ -67,10 +67,10 @@ func (i *countedInformer) RemoveEventHandler(handle toolscache.ResourceEventHand
 
 // weighing has the first handler of an informer count the size of what it is told of.
 func (i *countedInformer) weighing(handler toolscache.ResourceEventHandler) toolscache.ResourceEventHandler {
-	if !i.health.weighs || i.weighed.Swap(true) {
+	if i.health.grown == nil || i.weighed.Swap(true) {
 		return handler
 	}
-	return &weighingHandler{handler, &i.self.bytes}
+	return &weighingHandler{handler, &i.self.bytes, i.health.grown}
 }
 
 func (i *countedInformer) wrap(handle toolscache.ResourceEventHandlerRegistration, err error) (toolscache.ResourceEventHandlerRegistration, error) {

@@ -45,10 +45,12 @@ type Limits struct {
 	// Watches and WatchRate bound what watches bring: so much at once, the first synchronisation included, and so much per
 	// second in the long run. Default 128 MiB and 1 MiB.
 	Watches, WatchRate int64
-	// Decoded bounds what answers and events become in memory beside their own bytes, once they are decoded: so much at
-	// once, and an eighth of it per second in the long run. What becomes less than 1 MiB does not count. Default 256 MiB.
+	// Decoded bounds what answers become in memory once they are decoded, out of proportion to their bytes: so much within a
+	// second. For the events of watches it is so much at once, and an eighth of it per second in the long run. What
+	// becomes four times its bytes, and 4 KiB, is in proportion. Default 256 MiB.
 	Decoded int64
-	// Cached bounds the objects that are kept. Default 256 MiB.
+	// Cached bounds the objects that are kept, and those of lists and first events that are being put together. Default
+	// 256 MiB.
 	Cached int64
 }
 
@@ -72,14 +74,15 @@ type intake struct {
 	// exceeded is told of every excess. It does not block.
 	exceeded func(*excess)
 
-	watched, decodes *bucket
+	watched, decodedAnswers, decodedEvents *bucket
 }
 
 func newIntake(limits Limits) *intake {
 	limits = limits.withDefaults()
 	return &intake{
 		limits: limits, exceeded: func(*excess) {},
-		watched: newBucket(limits.Watches, limits.WatchRate), decodes: newBucket(limits.Decoded, limits.Decoded/8),
+		watched:        newBucket(limits.Watches, limits.WatchRate),
+		decodedAnswers: newBucket(limits.Decoded, limits.Decoded), decodedEvents: newBucket(limits.Decoded, limits.Decoded/8),
 	}
 }
 
@@ -133,7 +136,7 @@ func (i *intake) watch(n int, now time.Time) error {
 
 // answerDecoded takes in what an answer becomes, in bytes of memory.
 func (i *intake) answerDecoded(n int64, now time.Time) error {
-	if i.decodes.take(n, now) {
+	if i.decodedAnswers.take(n, now) {
 		return nil
 	}
 	e := i.amplified()
@@ -141,25 +144,16 @@ func (i *intake) answerDecoded(n int64, now time.Time) error {
 	return e
 }
 
-// watchDecoded takes in what an event of a watch becomes.
-func (i *intake) watchDecoded(n int64, now time.Time) error {
-	if i.decodes.take(n, now) {
+// eventDecoded takes in what an event of a watch becomes.
+func (i *intake) eventDecoded(n int64, now time.Time) error {
+	if i.decodedEvents.take(n, now) {
 		return nil
 	}
 	return i.refuse(i.amplified())
 }
 
-// announced takes in what an answer to a discovery becomes. Whoever discovers tells of it.
-func (i *intake) announced(n int64, now time.Time) error {
-	if i.decodes.take(n, now) {
-		return nil
-	}
-	return errAnnounced
-}
-
 func (i *intake) amplified() *excess {
-	return &excess{words: fmt.Sprintf("what it sends becomes more than the %s of memory that are taken for one cluster at once, or %s a second in the long run",
-		size(i.limits.Decoded), size(i.limits.Decoded/8))}
+	return &excess{words: fmt.Sprintf("what it sends becomes more than the %s of memory that are taken for one cluster at once", size(i.limits.Decoded))}
 }
 
 // refuse notes that the cluster sent too much, and answers what was noted first.
@@ -171,7 +165,7 @@ func (i *intake) refuse(e *excess) *excess {
 	return e
 }
 
-// page takes in a page of n bytes, of a list that is put together in memory, until the list is told to have ended.
+// page takes in n bytes of a list, or of first events, that are put together in memory, until those are told to have ended.
 func (i *intake) page(n int64) error {
 	if e := i.cached(i.pages.Add(n)); e != nil {
 		return i.refuse(e)

@@ -178,7 +178,8 @@ func awaitExcess(f *fleet, name, words, remedy string) {
 
 func TestWhatIsHeldWeighsWhatItDoesAndNothingWhenItIsGone(t *testing.T) {
 	h := newWatchHealth(testScheme)
-	h.weighs = true
+	grown := 0
+	h.grown = func() { grown++ }
 	informer := h.newInformer(&toolscache.ListWatch{}, &corev1.ConfigMap{}, 0, toolscache.Indexers{}).(*countedInformer)
 	told := 0
 	count := toolscache.ResourceEventHandlerFuncs{AddFunc: func(any) { told++ }, UpdateFunc: func(_, _ any) { told++ }, DeleteFunc: func(any) { told++ }}
@@ -198,11 +199,20 @@ func TestWhatIsHeldWeighsWhatItDoesAndNothingWhenItIsGone(t *testing.T) {
 	if got := h.weight(); got < 9000+5000+3*objectCost || got > 9000+5000+5*objectCost {
 		t.Errorf("it weighs %d", got)
 	}
-	for _, obj := range []client.Object{sized(9000), u, m} {
+	if grown != 4 {
+		t.Errorf("it is told %d times that there is more, want 4", grown)
+	}
+	first.OnUpdate(sized(9000), sized(8000))
+	first.OnUpdate(sized(8000), sized(8000))
+	second.OnUpdate(sized(9000), sized(8000))
+	if grown != 4 {
+		t.Error("it is told that there is more when there is less, or the same")
+	}
+	for _, obj := range []client.Object{sized(8000), u, m} {
 		first.OnDelete(toolscache.DeletedFinalStateUnknown{Key: "default/x", Obj: obj})
 		second.OnDelete(obj)
 	}
-	if got := h.weight(); got != 0 || told != 14 {
+	if got := h.weight(); got != 0 || told != 17 {
 		t.Errorf("it weighs %d when all is gone; told %d times", got, told)
 	}
 }

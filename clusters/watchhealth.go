@@ -32,8 +32,9 @@ type kindKey struct {
 // reports itself synced for ever after, and may pause for half a minute before it tries again.
 type watchHealth struct {
 	scheme *runtime.Scheme
-	// weighs says that the size of what is held is counted. Set before the first informer is made.
-	weighs bool
+	// grown is told when an informer holds more than before, and has the size of what is held counted; nil for the hub's,
+	// which are not weighed. Set before the first informer is made.
+	grown func()
 	// bounds are those on the calls of each informer, nil for the hub's. Set before the first informer is made.
 	bounds *callBounds
 
@@ -179,7 +180,7 @@ func (h *watchHealth) newInformer(lw toolscache.ListerWatcher, obj runtime.Objec
 				return nil, err
 			}
 			if deaf {
-				w = watch.Filter(w, unthrottled)
+				w = i.bounded.first(watch.Filter(w, unthrottled))
 			}
 			return &drainedWatch{Interface: w, running: &h.running}, nil
 		}

@@ -72,18 +72,26 @@ func scalar(t reflect.Type) bool { return t.Kind() >= reflect.Bool && t.Kind() <
 type weighingHandler struct {
 	toolscache.ResourceEventHandler
 	bytes *atomic.Int64
+	grown func()
 }
 
 // OnAdd is part of cache.ResourceEventHandler.
 func (h *weighingHandler) OnAdd(obj any, isInInitialList bool) {
-	h.bytes.Add(weigh(obj))
+	h.grow(weigh(obj))
 	h.ResourceEventHandler.OnAdd(obj, isInInitialList)
 }
 
 // OnUpdate is part of cache.ResourceEventHandler.
 func (h *weighingHandler) OnUpdate(old, obj any) {
-	h.bytes.Add(weigh(obj) - weigh(old))
+	h.grow(weigh(obj) - weigh(old))
 	h.ResourceEventHandler.OnUpdate(old, obj)
+}
+
+func (h *weighingHandler) grow(n int64) {
+	h.bytes.Add(n)
+	if n > 0 {
+		h.grown()
+	}
 }
 
 // OnDelete is part of cache.ResourceEventHandler.

@@ -159,7 +159,8 @@ func (o *Operator) tail() string {
 }
 
 func get(ctx context.Context, url string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	// Long: it may be asked in the middle of an attack, on cores that others use as well.
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

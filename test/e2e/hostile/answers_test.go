@@ -121,6 +121,7 @@ var attacks = map[string]attack{
 	"lists of nothing, in JSON":      listsOf(nothingInJSON),
 	"lists of nothing, in protobuf":  listsOf(nothingInProtobuf),
 	"events of nothing, in protobuf": eventsOfNothing,
+	"small events of much":           smallEventsOfMuch,
 	"announcements that never end": func(w http.ResponseWriter, r *http.Request, by *attacker) bool {
 		if !strings.HasPrefix(r.URL.Path, "/apis") || strings.Count(r.URL.Path, "/") > 3 {
 			return false
@@ -220,6 +221,9 @@ func TestHostileAnswersCostNeitherMemoryNorTheOthers(t *testing.T) {
 			}
 			if peak-before > growth {
 				t.Errorf("the operator's memory grew by %d MiB, want at most %d", peak-before, growth)
+			}
+			if by.sent.Load() == 0 && kind != "redirects" {
+				t.Error("nothing was attacked")
 			}
 			if stolen.Load() {
 				t.Error("a redirect was followed")

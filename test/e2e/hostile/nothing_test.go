@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -74,6 +75,21 @@ func eventsOfNothing(w http.ResponseWriter, r *http.Request, by *attacker) bool 
 	event := field(1, "ADDED") + field(2, field(1, object("Deployment", "apps/v1", field(2, field(3, field(2, emptyInProtobuf()))))))
 	send(w, by, string(binary.BigEndian.AppendUint32(nil, uint32(len(event)))), event)
 	return true
+}
+
+// smallEventsOfMuch answers watches with Deployments of many empty containers: a few
+// KiB each, and more than a megabyte when it is decoded.
+func smallEventsOfMuch(w http.ResponseWriter, r *http.Request, by *attacker) bool {
+	if !isWatch(r) || !strings.HasSuffix(r.URL.Path, "/deployments") {
+		return false
+	}
+	w.Header().Set("Content-Type", protobuf+";stream=watch")
+	containers := field(2, field(3, field(2, strings.Repeat("\x12\x00", 1_200))))
+	return pour(w, by, func(i int) string {
+		metadata := field(1, field(1, "n"+strconv.Itoa(i))+field(3, "default"))
+		event := field(1, "ADDED") + field(2, field(1, object("Deployment", "apps/v1", metadata+containers)))
+		return string(binary.BigEndian.AppendUint32(nil, uint32(len(event)))) + event
+	})
 }
 
 // object is an object in protobuf, with its kind around it.
