@@ -4,8 +4,8 @@
 package certificates
 
 import (
-	"bytes"
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/open-policy-agent/cert-controller/pkg/rotator"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,7 +23,7 @@ import (
 const (
 	keyAuthority    = "ca.crt"
 	keyAuthorityKey = "ca.key"
-	// keyPrevious holds the authority before, while its certificates may still be met.
+	// keyPrevious holds the authorities before, while their certificates may still be met.
 	keyPrevious = "previous-ca.crt"
 
 	authorityName = "cinder-operator-webhook-ca"
@@ -39,13 +38,14 @@ const (
 	retryMost   = time.Minute
 )
 
-var serverUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-
 // keeper keeps the Secret and the authority in the webhook configurations.
 type keeper struct {
 	*Certificate
 	reader client.Reader
 	writer client.Client
+	// pending is an authority that no Secret holds yet: one that is trusted, but could not be written, is not followed by
+	// another with every try.
+	pending *rotator.KeyPairArtifacts
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable: two keepers would take turns in making authorities.
@@ -74,6 +74,8 @@ func (k *keeper) Start(ctx context.Context) error {
 	}
 }
 
+// pass looks once. What is to be trusted is written before what needs it: between the two, a crash leaves an authority that
+// is trusted for nothing, until the next pass overwrites it.
 func (k *keeper) pass(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
@@ -81,21 +83,29 @@ func (k *keeper) pass(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	trusted := slices.Concat(secret.Data[keyAuthority], secret.Data[keyPrevious])
-	// Both are tried: one that is missing, or may not be written, keeps the other from nothing.
-	return errors.Join(k.injectValidating(ctx, trusted), k.injectMutating(ctx, trusted))
+	configs, failed := k.configurations(ctx)
+	renewed, err := k.renew(secret, configs, failed == nil)
+	if err != nil {
+		return fmt.Errorf("make the webhook certificate: %w", err)
+	}
+	authorities := slices.Concat(secret.Data[keyAuthority], encoded(stillGood(parsed(secret.Data[keyPrevious]), time.Now())))
+	// All are tried: one that may not be written keeps the other from nothing.
+	for _, config := range configs {
+		failed = errors.Join(failed, k.inject(ctx, config, authorities))
+	}
+	if failed != nil && renewed.holds {
+		return fmt.Errorf("the certificate that is served stays until its successor is trusted: %w", failed)
+	}
+	return errors.Join(failed, k.write(ctx, secret, renewed.what))
 }
 
-// secret answers the Secret with an authority and a certificate that both are good for a while.
+// secret answers the Secret, and an empty one that was never stored where there is none.
 func (k *keeper) secret(ctx context.Context) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}
 	key := client.ObjectKey{Namespace: k.opts.Namespace, Name: k.opts.SecretName()}
 	err := k.reader.Get(ctx, key, secret)
-	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("get Secret %s: %w", key, err)
-	}
-	missing := err != nil
-	if missing {
+	switch {
+	case apierrors.IsNotFound(err):
 		secret = &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: key.Namespace, Name: key.Name,
@@ -103,54 +113,76 @@ func (k *keeper) secret(ctx context.Context) (*corev1.Secret, error) {
 			},
 			Type: corev1.SecretTypeTLS,
 		}
-	}
-	renewed, err := k.renew(secret)
-	switch {
 	case err != nil:
-		return nil, fmt.Errorf("make the webhook certificate: %w", err)
-	case renewed == "":
-		return secret, nil
-	case missing:
+		return nil, fmt.Errorf("get Secret %s: %w", key, err)
+	}
+	return secret, nil
+}
+
+// write stores the Secret where something of it is new.
+func (k *keeper) write(ctx context.Context, secret *corev1.Secret, what string) error {
+	key := client.ObjectKeyFromObject(secret)
+	switch {
+	case what == "":
+		return nil
+	case secret.ResourceVersion == "":
 		if err := k.writer.Create(ctx, secret); err != nil {
-			return nil, fmt.Errorf("create Secret %s: %w", key, err)
+			return fmt.Errorf("create Secret %s: %w", key, err)
 		}
 	default:
 		// With the version that was read: what somebody else wrote meanwhile is looked at first.
 		if err := k.writer.Update(ctx, secret); err != nil {
-			return nil, fmt.Errorf("update Secret %s: %w", key, err)
+			return fmt.Errorf("update Secret %s: %w", key, err)
 		}
 	}
-	k.log.Info("the Secret of the webhook certificate was written", "secret", key.String(), "what", renewed)
-	return secret, nil
+	k.pending = nil
+	k.log.Info("the Secret of the webhook certificate was written", "secret", key.String(), "what", what)
+	return nil
 }
 
-// renew writes into the Secret what is missing or about to end, and says what that was.
-func (k *keeper) renew(secret *corev1.Secret) (string, error) {
+// renewal is what was changed in a Secret that is not stored yet.
+type renewal struct {
+	// what is empty for nothing.
+	what string
+	// holds is set while a good certificate is served that the new authority takes the place of.
+	holds bool
+}
+
+// renew writes into the Secret what is missing or about to end. The configurations are looked at for what the Secret does
+// not tell; all tells whether they are all there are.
+func (k *keeper) renew(secret *corev1.Secret, configs []configuration, all bool) (renewal, error) {
 	now := time.Now()
 	maker := &rotator.CertRotator{
 		CAName: authorityName, CAOrganization: organization,
 		DNSName: k.opts.host(), ExtraDNSNames: k.opts.names()[1:], ExtKeyUsages: &serverUsage,
 	}
-	begin := now.Add(-backdated)
 	authority := k.authority(secret, now)
-	what, previous := "a certificate was made", secret.Data[keyPrevious]
+	out, previous := renewal{what: "a certificate was made"}, secret.Data[keyPrevious]
 	switch {
 	case authority == nil:
-		made, err := maker.CreateCACert(begin, now.Add(k.opts.Timing.Authority))
-		if err != nil {
-			return "", err
+		if k.pending == nil {
+			anew, err := maker.CreateCACert(now.Add(-backdated), now.Add(k.opts.Timing.Authority))
+			if err != nil {
+				return renewal{}, err
+			}
+			k.pending = anew
 		}
-		authority, what, previous = made, "an authority and a certificate were made", stillGood(secret.Data[keyAuthority], now)
+		before := k.before(secret, configs, now)
+		authority, previous = k.pending, encoded(before)
+		out = renewal{what: "an authority and a certificate were made", holds: k.serving(secret, before, all, now)}
 	case k.valid(secret, now):
-		if len(previous) == 0 || now.Before(authority.Cert.NotBefore.Add(backdated+k.opts.Timing.Handover)) {
-			return "", nil
+		k.pending = nil
+		if len(previous) == 0 || now.Before(made(secret).Add(k.opts.Timing.Handover)) {
+			return renewal{}, nil
 		}
 		delete(secret.Data, keyPrevious)
-		return "the previous authority was dropped", nil
+		return renewal{what: "the previous authorities were dropped"}, nil
 	}
-	cert, key, err := maker.CreateCertPEM(authority, begin, now.Add(k.opts.Timing.Certificate))
+	// The hand-over begins with it: the time that was spent on the authority is none of it.
+	now = time.Now()
+	cert, key, err := maker.CreateCertPEM(authority, now.Add(-backdated), now.Add(k.opts.Timing.Certificate))
 	if err != nil {
-		return "", err
+		return renewal{}, err
 	}
 	if secret.Data == nil {
 		secret.Data = map[string][]byte{}
@@ -161,28 +193,55 @@ func (k *keeper) renew(secret *corev1.Secret) (string, error) {
 	if len(previous) > 0 {
 		secret.Data[keyPrevious] = previous
 	}
-	return what, nil
+	return out, nil
 }
 
-// parsed answers the certificates among PEM blocks. What is none of them is passed over: the API server refuses a
-// configuration with anything else.
-func parsed(content []byte) (out []*x509.Certificate) {
-	for block, rest := pem.Decode(content); block != nil; block, rest = pem.Decode(rest) {
-		if cert, err := x509.ParseCertificate(block.Bytes); err == nil && block.Type == "CERTIFICATE" {
-			out = append(out, cert)
-		}
+// made answers when a Secret's good certificate was made. Its authority may be older: it waited until it was trusted.
+func made(secret *corev1.Secret) time.Time {
+	certs := parsed(secret.Data[corev1.TLSCertKey])
+	if len(certs) == 0 {
+		return time.Time{}
 	}
-	return out
+	return certs[0].NotBefore.Add(backdated)
 }
 
-// stillGood answers those that have not ended, as PEM blocks.
-func stillGood(content []byte, now time.Time) (out []byte) {
-	for _, cert := range parsed(content) {
-		if now.Before(cert.NotAfter) {
-			out = append(out, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw})...)
+// before answers the authorities that are good and may be met while a new one takes the place of the Secret's: its own and
+// those before it. A Secret that is gone or has none is no reason to trust the certificate less that goes on being served:
+// then it is the configurations that know. Those of what this process serves come first, for there are no more than a few.
+func (k *keeper) before(secret *corev1.Secret, configs []configuration, now time.Time) (out []*x509.Certificate) {
+	old := stillGood(parsed(secret.Data[keyAuthority]), now)
+	if len(old) == 0 {
+		old = parsed(trusted(configs))
+	}
+	old = slices.DeleteFunc(stillGood(slices.Concat(old, parsed(secret.Data[keyPrevious])), now), k.pending.Cert.Equal)
+	met := func(authority *x509.Certificate) bool {
+		return slices.ContainsFunc(k.served.Load().all(), func(cert *tls.Certificate) bool {
+			return signedBy(cert, []*x509.Certificate{authority}, now)
+		})
+	}
+	for _, first := range []bool{true, false} {
+		for _, authority := range old {
+			if met(authority) == first {
+				out = append(out, authority)
+			}
 		}
 	}
-	return out
+	return out[:min(len(out), mostBefore)]
+}
+
+// serving tells whether a good certificate of the authorities before is served: by this process, or by whoever follows the
+// Secret. Where only the configurations know the authority, and not all could be read, the certificate has the benefit of the
+// doubt.
+func (k *keeper) serving(secret *corev1.Secret, before []*x509.Certificate, all bool, now time.Time) bool {
+	current := k.current()
+	if !all && len(before) == 0 && len(parsed(secret.Data[keyAuthority])) == 0 {
+		return current != nil && now.Before(current.Leaf.NotAfter)
+	}
+	if current != nil && signedBy(current, before, now) {
+		return true
+	}
+	stored, err := keyPair(secret)
+	return err == nil && signedBy(stored, before, now)
 }
 
 // authority answers the Secret's authority, and nil for one that is missing, damaged or about to end.
@@ -217,52 +276,4 @@ func (k *keeper) valid(secret *corev1.Secret, now time.Time) bool {
 		}
 	}
 	return true
-}
-
-func (k *keeper) injectValidating(ctx context.Context, authority []byte) error {
-	config := &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	return k.inject(ctx, "ValidatingWebhookConfiguration", config, authority, func() (clients []*admissionregistrationv1.WebhookClientConfig) {
-		for i := range config.Webhooks {
-			clients = append(clients, &config.Webhooks[i].ClientConfig)
-		}
-		return clients
-	})
-}
-
-func (k *keeper) injectMutating(ctx context.Context, authority []byte) error {
-	config := &admissionregistrationv1.MutatingWebhookConfiguration{}
-	return k.inject(ctx, "MutatingWebhookConfiguration", config, authority, func() (clients []*admissionregistrationv1.WebhookClientConfig) {
-		for i := range config.Webhooks {
-			clients = append(clients, &config.Webhooks[i].ClientConfig)
-		}
-		return clients
-	})
-}
-
-// inject writes the authority where it is another one. The patch names each webhook and its caBundle alone, so that
-// nothing else of the configuration is the operator's. A configuration that does not exist is nobody's fault: it may come
-// later, or never.
-func (k *keeper) inject(ctx context.Context, kind string, config client.Object, authority []byte, clients func() []*admissionregistrationv1.WebhookClientConfig) error {
-	err := k.reader.Get(ctx, client.ObjectKey{Name: k.opts.Name}, config)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("get %s %s: %w", kind, k.opts.Name, err)
-	}
-	before := config.DeepCopyObject().(client.Object)
-	changed := false
-	for _, c := range clients() {
-		if !bytes.Equal(c.CABundle, authority) {
-			c.CABundle, changed = authority, true
-		}
-	}
-	if !changed {
-		return nil
-	}
-	if err := k.writer.Patch(ctx, config, client.StrategicMergeFrom(before)); err != nil {
-		return fmt.Errorf("patch %s %s: %w", kind, k.opts.Name, err)
-	}
-	k.log.Info("the webhooks' authority was written", "kind", kind, "name", k.opts.Name)
-	return nil
 }

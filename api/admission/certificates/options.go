@@ -37,9 +37,9 @@ type Timing struct {
 	// Interval is the time between two looks at Secret and configurations, of which changes are noticed at once: one
 	// minute.
 	Interval time.Duration
-	// Handover is how long the API server is told to trust the authority before the present one, too: 10 minutes.
+	// Handover is how long the API server is told to trust the authorities before the present one, too: 10 minutes.
 	Handover time.Duration
-	// Settle is how long a certificate of that authority goes on being served, so that every API server has heard of the
+	// Settle is how long a certificate of such an authority goes on being served, so that every API server has heard of the
 	// new authority when it meets it: 10 seconds.
 	Settle time.Duration
 }

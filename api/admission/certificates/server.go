@@ -4,12 +4,14 @@
 package certificates
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -49,14 +51,21 @@ type served struct {
 
 // current is the certificate to present now, and nil while there is none.
 func (c *Certificate) current() *tls.Certificate {
-	s := c.served.Load()
+	if all := c.served.Load().all(); len(all) > 0 {
+		return all[0]
+	}
+	return nil
+}
+
+// all answers the certificate to present now, and what follows it later.
+func (s *served) all() []*tls.Certificate {
 	switch {
 	case s == nil:
 		return nil
 	case s.before != nil && time.Now().Before(s.until):
-		return s.before
+		return []*tls.Certificate{s.before, s.newest}
 	}
-	return s.newest
+	return []*tls.Certificate{s.newest}
 }
 
 // Configure makes a TLS server present the certificate that is current when a connection is opened.
@@ -136,15 +145,11 @@ func named(name string) fields.Selector { return fields.OneTermEqualSelector("me
 // served goes on being served until there is a better one.
 func (c *Certificate) see(obj any) {
 	if secret, ok := obj.(*corev1.Secret); ok && secret.DeletionTimestamp == nil {
-		pair, err := tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
-		if err == nil && pair.Leaf == nil {
-			pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0])
-		}
-		if err != nil {
+		if pair, err := keyPair(secret); err != nil {
 			// The parser's words may quote the Secret.
 			c.log.Info("the Secret holds no certificate that can be served", "secret", client.ObjectKeyFromObject(secret))
 		} else {
-			c.serve(&pair, secret.Data[keyPrevious])
+			c.serve(pair, secret.Data[keyPrevious])
 		}
 	}
 	select {
@@ -153,30 +158,35 @@ func (c *Certificate) see(obj any) {
 	}
 }
 
-// serve presents a certificate from now on. One that takes the place of a good certificate of the previous authority does
+// keyPair is the certificate that a Secret holds, with what it is presented with.
+func keyPair(secret *corev1.Secret) (*tls.Certificate, error) {
+	pair, err := tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
+	if err != nil {
+		return nil, err
+	}
+	if pair.Leaf == nil {
+		pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0])
+	}
+	return &pair, err
+}
+
+// serve presents a certificate from now on. One that takes the place of a good certificate of a previous authority does
 // so a little later: by then every API server has read of the new authority. The events of an informer come one by one, so
 // that nobody else stores meanwhile.
 func (c *Certificate) serve(pair *tls.Certificate, previous []byte) {
-	next := &served{newest: pair}
-	if last := c.served.Load(); last != nil {
-		if last.newest.Leaf.Equal(pair.Leaf) {
-			return
-		}
-		if now := time.Now(); signedBy(last.newest.Leaf, previous, now) {
-			next.before, next.until = last.newest, now.Add(c.opts.Timing.Settle)
+	next, last, now := &served{newest: pair}, c.served.Load(), time.Now()
+	if last != nil && slices.EqualFunc(last.newest.Certificate, pair.Certificate, bytes.Equal) {
+		return
+	}
+	authorities := parsed(previous)
+	// What is presented goes on: the newest may itself be one that not every API server has heard of.
+	for _, old := range last.all() {
+		if signedBy(old, authorities, now) {
+			next.before, next.until = old, now.Add(c.opts.Timing.Settle)
+			break
 		}
 	}
 	c.served.Store(next)
-}
-
-// signedBy tells whether a certificate is good and of one of these authorities.
-func signedBy(leaf *x509.Certificate, authorities []byte, now time.Time) bool {
-	roots := x509.NewCertPool()
-	for _, authority := range parsed(authorities) {
-		roots.AddCert(authority)
-	}
-	_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: now, KeyUsages: serverUsage})
-	return err == nil
 }
 
 // everywhere runs a cache on every replica, elected or not.

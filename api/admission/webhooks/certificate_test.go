@@ -62,7 +62,7 @@ func TestACertificateThatIsGoneIsMadeAnew(t *testing.T) {
 }
 
 func TestAnEmptiedSecretIsFilledAgain(t *testing.T) {
-	secret := certificateSecret(t)
+	secret := settled(t)
 	before := secret.Data[corev1.TLSCertKey]
 	for key := range secret.Data {
 		secret.Data[key] = nil
@@ -73,15 +73,16 @@ func TestAnEmptiedSecretIsFilledAgain(t *testing.T) {
 	healed(t, before)
 }
 
-func TestACertificateThatHasEndedIsRenewedUnderTheSameAuthority(t *testing.T) {
-	secret := certificateSecret(t)
+// ended is a certificate of the Secret's authority that is not good any more.
+func ended(t *testing.T, secret *corev1.Secret) (cert, key []byte) {
+	t.Helper()
 	certBlock, _ := pem.Decode(secret.Data["ca.crt"])
 	keyBlock, _ := pem.Decode(secret.Data["ca.key"])
 	ca, err := x509.ParseCertificate(certBlock.Bytes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := x509.ParsePKCS1PrivateKey(keyBlock.Bytes)
+	caKey, err := x509.ParsePKCS1PrivateKey(keyBlock.Bytes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,10 +90,16 @@ func TestACertificateThatHasEndedIsRenewedUnderTheSameAuthority(t *testing.T) {
 		DNSName: "cinder-operator-webhook.c5c3-system.svc", ExtraDNSNames: []string{"localhost"},
 		ExtKeyUsages: &[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
-	cert, certKey, err := maker.CreateCertPEM(&rotator.KeyPairArtifacts{Cert: ca, Key: key}, time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour))
+	cert, key, err = maker.CreateCertPEM(&rotator.KeyPairArtifacts{Cert: ca, Key: caKey}, time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return cert, key
+}
+
+func TestACertificateThatHasEndedIsRenewedUnderTheSameAuthority(t *testing.T) {
+	secret := settled(t)
+	cert, certKey := ended(t, secret)
 	authority := secret.Data["ca.crt"]
 	secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey] = cert, certKey
 	if err := admin.Update(t.Context(), secret); err != nil {
@@ -105,6 +112,7 @@ func TestACertificateThatHasEndedIsRenewedUnderTheSameAuthority(t *testing.T) {
 }
 
 func TestAnAuthorityThatIsOverwrittenIsWrittenAgain(t *testing.T) {
+	want := settled(t).Data["ca.crt"]
 	config := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	key := client.ObjectKey{Name: installation}
 	if err := admin.Get(t.Context(), key, config); err != nil {
@@ -116,7 +124,6 @@ func TestAnAuthorityThatIsOverwrittenIsWrittenAgain(t *testing.T) {
 	if err := admin.Update(t.Context(), config); err != nil {
 		t.Fatal(err)
 	}
-	want := certificateSecret(t).Data["ca.crt"]
 	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, limit, true, func(ctx context.Context) (bool, error) {
 		if err := admin.Get(ctx, key, config); err != nil {
 			return false, err
@@ -138,37 +145,25 @@ func TestAnAuthorityThatIsOverwrittenIsWrittenAgain(t *testing.T) {
 
 // What cert-manager leaves behind is a Secret with an authority that is good, and whose key the operator has not.
 func TestNoChangeIsRefusedWhileAGoodAuthorityIsReplaced(t *testing.T) {
-	secret := certificateSecret(t)
+	secret := settled(t)
 	old := secret.Data["ca.crt"]
 	delete(secret.Data, "ca.key")
 	if err := admin.Update(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
-	bundle := func(ctx context.Context) []byte {
-		config := &admissionregistrationv1.MutatingWebhookConfiguration{}
-		if err := admin.Get(ctx, client.ObjectKey{Name: installation}, config); err != nil {
-			t.Fatal(err)
-		}
-		return config.Webhooks[0].ClientConfig.CABundle
-	}
-	both, asked := false, 0
-	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, limit, true, func(ctx context.Context) (bool, error) {
-		asked++
-		if err := admin.Create(ctx, newBackend("default", "meanwhile"), client.DryRunAll); err != nil {
+	both := false
+	(&witness{}).until(t, "the new authority is the only one", func(ctx context.Context) (bool, error) {
+		trusted, err := bundles(ctx)
+		if err != nil {
 			return false, err
 		}
-		trusted, authority := bundle(ctx), certificateSecret(t).Data["ca.crt"]
-		both = both || !bytes.Equal(old, authority) && bytes.Equal(trusted, append(bytes.Clone(authority), old...))
-		return !bytes.Equal(old, authority) && bytes.Equal(trusted, authority), nil
+		authority := certificateSecret(t).Data["ca.crt"]
+		both = both || !bytes.Equal(old, authority) && bytes.Equal(trusted[1], append(bytes.Clone(authority), old...))
+		done, err := handedOver(ctx)
+		return done && !bytes.Equal(old, authority), err
 	})
-	if err != nil {
-		t.Fatalf("change %d while the authority is replaced: %v", asked, err)
-	}
 	if !both {
 		t.Error("at no time were both authorities trusted")
-	}
-	if left := certificateSecret(t).Data["previous-ca.crt"]; left != nil {
-		t.Errorf("the previous authority is still kept: %s", left)
 	}
 	if err := served(t.Context()); err != nil {
 		t.Fatal(err)

@@ -20,8 +20,7 @@ import (
 	"github.com/go-logr/logr"
 	"go.uber.org/goleak"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -50,6 +49,10 @@ var (
 	admin    client.Client
 	operator client.Client
 	hub      *rest.Config
+	// account is the operator's with no more rights than those of the shipped manifests. The webhooks have them, too.
+	account client.Client
+	// webhooksAt is the address that the API server asks.
+	webhooksAt string
 )
 
 func TestMain(m *testing.M) { os.Exit(suite(m)) }
@@ -105,13 +108,23 @@ func start(ctx context.Context, environment *envtest.Environment) (ended chan er
 	if operator, err = client.New(user.Config(), client.Options{Scheme: scheme}); err != nil {
 		return nil, err
 	}
-	if err := admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: operatorNamespace}}); err != nil {
+	limited, err := environment.AddUser(envtest.User{Name: operatorAccount}, nil)
+	if err != nil {
 		return nil, err
+	}
+	if account, err = client.New(limited.Config(), client.Options{Scheme: scheme}); err != nil {
+		return nil, err
+	}
+	for _, path := range []string{"rbac/00-namespace.yaml", "rbac/role.yaml", "rbac/bindings.yaml", "webhook/role.yaml"} {
+		if err := apply(ctx, filepath.Join("..", "..", "..", "config", path)); err != nil {
+			return nil, fmt.Errorf("apply %s: %w", path, err)
+		}
 	}
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
+	webhooksAt = fmt.Sprintf("127.0.0.1:%d", port)
 	if err := configure(ctx, port); err != nil {
 		return nil, err
 	}
@@ -122,7 +135,7 @@ func start(ctx context.Context, environment *envtest.Environment) (ended chan er
 	if err != nil {
 		return nil, err
 	}
-	mgr, err := ctrl.NewManager(hub, ctrl.Options{
+	mgr, err := ctrl.NewManager(limited.Config(), ctrl.Options{
 		Scheme:                  scheme,
 		Metrics:                 metricsserver.Options{BindAddress: "0"},
 		GracefulShutdownTimeout: ptr.To(10 * time.Second),
@@ -162,6 +175,29 @@ func freePort() (int, error) {
 	}
 	defer func() { _ = l.Close() }()
 	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// apply creates what a manifest holds.
+func apply(ctx context.Context, path string) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
+	for {
+		obj := &unstructured.Unstructured{}
+		if err := documents.Decode(obj); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if len(obj.Object) == 0 {
+			continue
+		}
+		if err := admin.Create(ctx, obj); err != nil {
+			return err
+		}
+	}
 }
 
 // configure applies the shipped configurations, with the address of this process in place of a Service that nobody plays

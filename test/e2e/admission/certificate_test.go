@@ -4,6 +4,7 @@
 package admission
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -24,6 +25,12 @@ func TestACertificateThatIsGoneOrHasEndedIsMadeAnewWithoutARestart(t *testing.T)
 	secret := webhookSecret()
 	lab.Hub.Get(t, client.ObjectKeyFromObject(secret), secret)
 	lab.Hub.Delete(t, webhookSecret())
+	harness.Eventually(t, time.Minute, "the Secret is there again", func(ctx context.Context) error {
+		if err := lab.Hub.Client.Create(ctx, harness.Cinder("default", "meanwhile", ""), client.DryRunAll); err != nil {
+			t.Fatalf("a change is refused while the certificate is made anew: %v", err)
+		}
+		return lab.Hub.Client.Get(ctx, client.ObjectKeyFromObject(secret), webhookSecret())
+	})
 	made(t, secret.Data[corev1.TLSCertKey])
 
 	cert, key := newAuthority(t, "somebody").sign(t, time.Now().Add(-time.Hour))
