@@ -19,14 +19,14 @@ LAB_DIR ?= $(OUTPUT)/lab
 TARGETS ?= 2
 
 # How long the whole of one module's suites may take, how many packages are
-# tested at once (each suite brings up a lab of its own), and
-# what is tested, in this order: the longest ones first, so that none of them is
-# left to run alone.
+# tested at once (each suite brings up a lab of its own), and what is tested, in
+# this order: the longest ones first, one that waits beside one that works, so
+# that none of them is left to run alone.
 #   make suite PACKAGES=./clusters/... TESTFLAGS='-run TestConnect -v'
 TEST_TIMEOUT ?= 20m
 SOAK_TIMEOUT ?= 6h
 TEST_PARALLEL ?= 2
-PACKAGES ?= ./controllers/cinder ./clusters ./test/e2e/fleet ./test/e2e/upgrade ./test/e2e/... ./...
+PACKAGES ?= ./test/e2e/fleet ./controllers/cinder ./test/e2e/upgrade ./clusters ./test/e2e/... ./...
 TESTFLAGS ?=
 # verify has vetted everything, and nobody debugs these binaries: linking them
 # takes half as long without the debugger's tables.

@@ -200,6 +200,7 @@ func TestTheAnswerOfAServiceIsNotWeighed(t *testing.T) {
 		_, _ = io.WriteString(w, ofKind("apps/v1", "DeploymentList", strings.Repeat(field(2), 1_000_000)))
 	})
 	c, tr, _ := clientFor(t, reg, true)
+	tr.timing = Timing{CallTimeout: time.Minute, WatchTimeout: time.Minute}
 	tr.intake = newIntake(Limits{Decoded: 1})
 	resp, err := get(t, c, s.URL)
 	if err != nil {
@@ -230,6 +231,7 @@ func TestADiscoveryHasAShareOfItsOwn(t *testing.T) {
 		_, _ = io.WriteString(w, content)
 	})
 	_, tr, _ := clientFor(t, reg, true)
+	tr.timing = Timing{CallTimeout: time.Minute, WatchTimeout: time.Minute}
 	tr.intake = newIntake(Limits{Decoded: 1})
 	read := func(next http.RoundTripper) (int, error) {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, http.NoBody)
@@ -269,19 +271,26 @@ func manyOwners(n int) string {
 }
 
 func TestAClusterWhoseAnswersWouldFillTheMemoryIsToldSo(t *testing.T) {
-	nothing := ofKind("v1", "ConfigMapList", strings.Repeat(field(2), 1_000_000))
-	owners := ofKind("v1", "ConfigMap", field(1, strings.Repeat(field(13), 3_000_000)))
-	in := newIntake(Limits{})
-	decoded, kept := in.amplified(), in.cached(in.limits.Cached+1)
+	nothing := ofKind("v1", "ConfigMapList", strings.Repeat(field(2), 200_000))
+	owners := ofKind("v1", "ConfigMap", field(1, strings.Repeat(field(13), 400_000)))
+	// The less is taken, the quicker it is too much.
+	little, keepLittle := Limits{Decoded: 32 << 20}, Limits{Cached: 32 << 20}
+	decoded, kept := newIntake(little).amplified(), newIntake(keepLittle).cached(1<<30)
 	for _, tt := range []struct {
 		name, content string
 		watches       bool
+		limits        Limits
 		want          *excess
-	}{{"lists", nothing, false, decoded}, {"events", framed(owners), true, decoded}, {"many small events", manyOwners(5_000), true, kept}} {
+	}{
+		{"lists", nothing, false, little, decoded},
+		{"events", framed(owners), true, little, decoded},
+		{"many small events", manyOwners(1_000), true, keepLittle, kept},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t, func(o *Options) {
 				o.ProbeTimeout, o.CallTimeout, o.SyncTimeout = 10*time.Second, 10*time.Second, time.Minute
+				o.Limits = tt.limits
 			})
 			s := newStage(t, targetConfig, func(w http.ResponseWriter, r *http.Request) bool {
 				switch {
