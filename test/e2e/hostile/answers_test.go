@@ -25,7 +25,7 @@ import (
 
 const (
 	// siege is how long the clusters do their worst.
-	siege = 8 * time.Second
+	siege = 6 * time.Second
 	// repaired is what drift on another cluster may take meanwhile, on a machine that does more than this.
 	repaired = 20 * time.Second
 	// heap is what the operator's heap may come to meanwhile, in MiB: the bounds on
