@@ -41,6 +41,7 @@ type boundedCalls struct {
 	mu    sync.Mutex // guards the fields below; never held across a call
 	began time.Time  // when the list that is being read was begun
 	taken int64      // what its pages count for
+	round int        // of what is being read; one that is over counts no more
 }
 
 func (b *callBounds) forInformer() *boundedCalls {
@@ -72,11 +73,13 @@ func (b *boundedCalls) list(call toolscache.ListWithContextFunc) toolscache.List
 	}
 }
 
-func (b *boundedCalls) begin() {
-	b.end()
+// begin answers the round that begins.
+func (b *boundedCalls) begin() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.over()
 	b.began = time.Now()
+	return b.round
 }
 
 // page counts a page that another one follows.
@@ -108,7 +111,7 @@ func (b *boundedCalls) first(w watch.Interface) watch.Interface {
 	if b == nil {
 		return w
 	}
-	b.begin()
+	round := b.begin()
 	over, refused := false, false
 	return watch.Filter(w, func(ev watch.Event) (watch.Event, bool) {
 		switch {
@@ -116,7 +119,7 @@ func (b *boundedCalls) first(w watch.Interface) watch.Interface {
 			return ev, false
 		case over:
 		case ev.Type == watch.Added, ev.Type == watch.Modified:
-			if err := b.event(weigh(ev.Object)); err != nil {
+			if err := b.event(round, weigh(ev.Object)); err != nil {
 				refused = true
 				ev = watch.Event{Type: watch.Error, Object: &metav1.Status{
 					Status: metav1.StatusFailure, Reason: metav1.StatusReasonUnknown, Message: err.Error(),
@@ -125,29 +128,47 @@ func (b *boundedCalls) first(w watch.Interface) watch.Interface {
 		case ev.Type == watch.Bookmark:
 			if m, err := meta.Accessor(ev.Object); err == nil && m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
 				over = true
-				b.end() // from here on its objects are those that are kept
+				b.endOf(round) // from here on its objects are those that are kept
 			}
 		}
 		return ev, true
 	})
 }
 
-func (b *boundedCalls) event(n int64) error {
+// event counts an event of a watch. One that was stopped is read to its end, and has none that count.
+func (b *boundedCalls) event(round int, n int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if round != b.round {
+		return nil
+	}
 	b.taken += n
 	return b.intake.page(n)
 }
 
-// end says that a list is being read no further.
+// end says that nothing is being read any further.
 func (b *boundedCalls) end() {
 	if b == nil {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.over()
+}
+
+// endOf is end, unless another round began meanwhile.
+func (b *boundedCalls) endOf(round int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if round == b.round {
+		b.over()
+	}
+}
+
+func (b *boundedCalls) over() { // under mu
 	b.intake.pages.Add(-b.taken)
 	b.taken = 0
+	b.round++
 }
 
 // watch bounds how often watches are opened.

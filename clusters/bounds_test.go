@@ -190,6 +190,27 @@ func TestTheFirstEventsOfAWatchAreBoundedUntilTheBookmark(t *testing.T) {
 	if n := in.pages.Load(); n != 0 {
 		t.Errorf("%d bytes count on", n)
 	}
+
+	// One that was stopped is drained, beside the next or after the informer has ended.
+	source := watch.NewFakeWithChanSize(2, false)
+	stopped := calls.first(source)
+	calls.begin()
+	if err := in.page(100); err != nil {
+		t.Fatal(err)
+	}
+	calls.taken = 100
+	source.Action(watch.Added, added().Object)
+	source.Action(watch.Bookmark, bookmark.Object)
+	source.Stop()
+	for range stopped.ResultChan() {
+	}
+	if n := in.pages.Load(); n != 100 {
+		t.Errorf("beside the events of a watch that was stopped %d bytes count, want 100", n)
+	}
+	calls.end()
+	if n := in.pages.Load(); n != 0 {
+		t.Errorf("%d bytes count after the end", n)
+	}
 }
 
 // throttled are ways to tell a watch that there are too many requests.
