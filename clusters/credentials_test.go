@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"runtime"
 	"slices"
@@ -172,6 +173,37 @@ func TestARevokedTokenIsToldApartAndANewOneServesAtOnce(t *testing.T) {
 	t.Logf("healed in %s", took.Round(time.Millisecond))
 	if took > 10*time.Second {
 		t.Errorf("a new token served after %s", took)
+	}
+}
+
+func TestAClusterThatRefusesTheCredentialIsAskedNoMoreOftenThanThePauseSays(t *testing.T) {
+	const pause, count = 200 * time.Millisecond, 10
+	f := newFleet(t, func(o *Options) { o.RetryMin, o.RetryMax = pause, pause })
+	asked := make(chan time.Time, 1000)
+	s := newStage(t, targetConfig, func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/readyz" {
+			select {
+			case asked <- time.Now():
+			default:
+			}
+		}
+		http.Error(w, "who are you", http.StatusUnauthorized)
+		return true
+	})
+	f.register("edge", s.kubeconfig(t))
+	f.unavailable("edge", CauseUnauthorized)
+	first := <-asked
+	var last time.Time
+	for range count {
+		select {
+		case last = <-asked:
+		case <-time.After(30 * time.Second):
+			t.Fatal("it is not tried again")
+		}
+	}
+	// A tenth may be taken off each pause.
+	if took, least := last.Sub(first), count*pause*9/10; took < least {
+		t.Errorf("%d attempts came within %s, want %s at least", count, took, least)
 	}
 }
 

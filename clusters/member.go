@@ -62,7 +62,8 @@ type member struct {
 	born     time.Time
 	reg      atomic.Pointer[admitted]
 	st       atomic.Pointer[state]
-	wake     chan struct{}
+	wake     chan struct{} // the registration changed
+	asked    chan struct{} // a connection asks for a probe
 	stop     context.CancelFunc
 	done     chan struct{}
 	// before is closed when an earlier member of the same name has ended: its metrics and its connection are not to be
@@ -91,7 +92,8 @@ type member struct {
 
 func newMember(r *Registry, name string, a *admitted, before <-chan struct{}) *member {
 	m := &member{
-		name: name, registry: r, born: time.Now(), wake: make(chan struct{}, 1), done: make(chan struct{}), before: before,
+		name: name, registry: r, born: time.Now(), done: make(chan struct{}), before: before,
+		wake: make(chan struct{}, 1), asked: make(chan struct{}, 1),
 		retry: newBackoff(r.opts.RetryMin, r.opts.RetryMax), rebuild: newBackoff(r.opts.ProbeInterval, 30*r.opts.ProbeInterval),
 	}
 	m.reg.Store(a)
@@ -161,6 +163,8 @@ func (m *member) starting() bool {
 	return m.reg.Load().refused == nil && !m.st.Load().tried && m.young()
 }
 
+// wait returns when d is over or the registration changed, and false when ctx ended first. Nothing else ends it: what a
+// failed attempt asks for, by each socket that it opened, must not hurry the next one.
 func (m *member) wait(ctx context.Context, d time.Duration) bool { return wait(ctx, d, m.wake) }
 
 // connect makes one attempt, and waits before the next one if it failed. The connection there is serves on until the new
@@ -178,7 +182,7 @@ func (m *member) connect(ctx context.Context, reg *Registration) {
 	}
 	conn, err := connect(attempt, ctx, m.name, reg, &m.registry.opts, connectionHooks{
 		emit:     m.registry.bus.object,
-		kick:     func() { poke(m.wake) },
+		kick:     func() { poke(m.asked) },
 		changed:  m.moved,
 		observed: func(verb, code string) { m.registry.metrics.request(m.name, verb, code) },
 		serves:   m.servesNamespace,
@@ -252,8 +256,14 @@ func (m *member) retire(conn *connection, grace time.Duration) {
 func (m *member) watch(ctx context.Context, conn *connection) {
 	t := m.registry.opts.Timing
 	due := m.lastProbe.Add(t.ProbeInterval)
-	if !m.wait(ctx, time.Until(due)) {
+	next := time.NewTimer(time.Until(due))
+	defer next.Stop()
+	select {
+	case <-ctx.Done():
 		return
+	case <-m.wake:
+	case <-m.asked:
+	case <-next.C:
 	}
 	a := m.reg.Load()
 	if a.refused != nil || !conn.reg.sameConnection(a.reg) {
