@@ -69,8 +69,9 @@ type connection struct {
 	// ending tells whether the whole registry ends.
 	ending func() bool
 
-	// lost is set by the first call that failed with the connection and cleared by the next good probe.
-	lost atomic.Pointer[loss]
+	// lost is set by the first call that failed with the connection and cleared by a good probe, soon after; past is the
+	// one that was cleared last.
+	lost, past atomic.Pointer[loss]
 
 	mu       sync.Mutex // guards the fields below; never held across a call
 	closing  bool
@@ -80,14 +81,6 @@ type connection struct {
 	// running counts the goroutines of the connection.
 	running sync.WaitGroup
 	syncing atomic.Bool
-}
-
-// loss says since when calls fail, and whether one ran into its deadline: then nobody else is to wait for one.
-type loss struct {
-	since  time.Time
-	cause  string
-	remedy string // where it is not the usual
-	silent bool
 }
 
 type connectionHooks struct {
@@ -419,28 +412,6 @@ func (c *connection) wrap(err error, namespace string) error {
 	l := c.noteLoss(err, errors.Is(err, errDeadline))
 	c.kick()
 	return c.unreachable(l, err)
-}
-
-// noteLoss keeps the first cause and its time: they stand in conditions, and must not change with every call.
-func (c *connection) noteLoss(err error, silent bool) *loss {
-	l := &loss{since: time.Now(), cause: describe(err), silent: silent}
-	if c.lost.CompareAndSwap(nil, l) {
-		return l
-	}
-	old := c.lost.Load()
-	if old == nil || old.silent || !silent {
-		return old.or(l)
-	}
-	l.since = old.since
-	c.lost.CompareAndSwap(old, l)
-	return l
-}
-
-func (l *loss) or(other *loss) *loss {
-	if l == nil {
-		return other
-	}
-	return l
 }
 
 func (c *connection) unreachable(l *loss, err error) error {

@@ -80,6 +80,9 @@ type member struct {
 	retry     *backoff
 	rebuild   *backoff
 	rebuildAt time.Time
+	mend      *backoff
+	mendAt    time.Time
+	made      time.Time // when the connection there is was made
 	stale     bool
 	failures  int
 	probes    int
@@ -95,6 +98,7 @@ func newMember(r *Registry, name string, a *admitted, before <-chan struct{}) *m
 		name: name, registry: r, born: time.Now(), done: make(chan struct{}), before: before,
 		wake: make(chan struct{}, 1), asked: make(chan struct{}, 1),
 		retry: newBackoff(r.opts.RetryMin, r.opts.RetryMax), rebuild: newBackoff(r.opts.ProbeInterval, 30*r.opts.ProbeInterval),
+		mend: newBackoff(r.opts.ProbeInterval/10, r.opts.ProbeInterval),
 	}
 	m.reg.Store(a)
 	m.st.Store(&state{phase: phaseConnecting, since: m.born})
@@ -195,8 +199,7 @@ func (m *member) connect(ctx context.Context, reg *Registration) {
 		// The registration changed under the attempt, or everything ends.
 	case old != nil && m.stale && old.reg.sameConnection(reg) && !isUnauthorized(err):
 		// The cluster answers, and only its caches cannot be renewed: what there is serves on, until a probe fails too.
-		m.stale = false
-		m.rebuildAt = time.Now().Add(m.rebuild.next())
+		m.renewed()
 		m.registry.log(m.name).Error(err, "Renewing the caches failed")
 	case errors.Is(err, errTooMuch):
 		m.failed(err, old)
@@ -213,12 +216,24 @@ func (m *member) connected(conn, old *connection) {
 	}
 	m.connects++
 	m.why = "Changed"
-	m.retry.reset()
-	m.failures, m.probes, m.stale = 0, 0, false
+	m.made = time.Now()
+	m.failures, m.probes = 0, 0
+	m.renewed()
 	m.lastProbe = time.Now()
 	m.counted(conn.held())
 	m.publish(state{phase: phaseConnected, conn: conn, tried: true})
 	m.retire(old, m.registry.opts.CallTimeout)
+}
+
+// renewed ends an attempt to renew the caches, or any other that made new ones. Whether it helped shows with the next
+// probes: a kind that cannot be watched is listed in vain each time, and all others with it.
+func (m *member) renewed() {
+	if m.rebuildAt = (time.Time{}); m.stale {
+		m.rebuildAt = time.Now().Add(m.rebuild.next())
+	} else {
+		m.rebuild.reset()
+	}
+	m.stale = false
 }
 
 func (m *member) failed(err error, old *connection) {
@@ -318,12 +333,12 @@ func (m *member) probe(ctx context.Context, conn *connection, scheduled bool) {
 	case errors.Is(err, errAnotherCluster):
 		// Nothing cached of the one answers for the other, and nothing more is written there in the one's name.
 		m.registry.log(m.name).Info("Another cluster answers behind the registration, which is connected anew", "server", conn.reg.Host(), "was", conn.uid)
-		m.retry.reset()
 		m.lose(state{phase: phaseConnecting, tried: true}, conn)
 		m.why = "AnotherCluster"
+		m.calm(ctx)
 	case isUnauthorized(err):
-		m.retry.reset()
 		m.lose(state{phase: phaseUnauthorized, cause: describe(err), tried: true}, conn)
+		m.calm(ctx)
 	case scheduled:
 		m.failures++
 		l := conn.noteLoss(err, errors.Is(err, errDeadline))
@@ -331,6 +346,15 @@ func (m *member) probe(ctx context.Context, conn *connection, scheduled bool) {
 			// Custom resources show since when calls fail: giving the connection up is not another time.
 			m.lose(state{phase: phaseUnreachable, since: l.since, cause: describe(err), tried: true}, conn)
 		}
+	}
+}
+
+// calm comes before a lost connection is made anew. That happens at once, unless it had served for less than the time
+// between two probes: several API servers behind one address may differ in what they say, and each connection costs as
+// much as the first.
+func (m *member) calm(ctx context.Context) {
+	if time.Since(m.made) < m.registry.opts.ProbeInterval {
+		m.wait(ctx, m.retry.next())
 	}
 }
 
@@ -353,22 +377,33 @@ func (m *member) pause(ctx context.Context) {
 
 // serves does what a good probe is the occasion for.
 func (m *member) serves(conn *connection) {
-	if l := conn.lost.Swap(nil); l != nil {
-		m.moved()
+	// Calls may fail although the cluster serves: whoever tries again each time it is found well would do so all the time.
+	if now := time.Now(); now.After(m.mendAt) {
+		if conn.found() {
+			m.mendAt = now.Add(m.mend.next())
+			m.moved()
+		} else {
+			m.mend.reset()
+		}
 	}
 	m.probes++
 	m.counted(conn.held())
-	broken := conn.broken()
-	if broken || conn.wantDiscovery.Swap(false) || m.probes%m.registry.opts.DiscoverEvery == 0 {
+	if time.Since(m.made) >= m.registry.opts.ProbeInterval {
+		m.retry.reset()
+	}
+	// Caches are not called well before they have had time to break again.
+	settled := time.Now().After(m.rebuildAt)
+	renew := settled && conn.broken()
+	if conn.wantDiscovery.Swap(false) || renew || m.probes%m.registry.opts.DiscoverEvery == 0 {
 		if err := conn.rediscover(); err != nil {
 			m.registry.log(m.name).Error(err, "Looking up what the cluster serves failed")
 		}
 	}
 	// A watch that cannot resume although the cluster answers waits in its reflector's back-off, for half a minute if it
 	// comes to that. New caches are there at once.
-	if broken && conn.broken() && time.Now().After(m.rebuildAt) {
+	if renew && conn.broken() {
 		m.stale, m.why = true, "CachesStale"
-	} else if !broken {
+	} else if settled && !renew {
 		m.rebuild.reset()
 	}
 	m.registry.mirror.enqueue(m.name)
