@@ -6,10 +6,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,66 +17,114 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"c5c3.io/cinder-operator/test/lab/internal/controlplane"
 	"c5c3.io/cinder-operator/test/lab/internal/layout"
 )
 
-// TestOutages runs on a lab of its own: the other tests need the API servers of the shared one.
+// TestOutages has edge-2 for itself: the other tests need their API servers.
 func TestOutages(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
-	b.must(t, "up", "--targets", "1", "--nodes-per-cluster", "1")
-	if _, err := b.kubectl("edge-1", "create", "configmap", "kept"); err != nil {
+	const cluster = "edge-2"
+	client := shared.client(t, cluster)
+	configMaps := client.CoreV1().ConfigMaps(metav1.NamespaceDefault)
+	if _, err := configMaps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kept"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	get := func() error {
-		_, err := b.kubectl("edge-1", "get", "--raw", "/api/v1/namespaces/default/configmaps/kept", "--request-timeout=1s")
-		return err
-	}
-	state := func() controlplane.State { return b.status(t).Clusters[1].State }
+	state := func() controlplane.State { return shared.status(t).Clusters[2].State }
 	// Which deadline of a client ends first is a matter of chance.
 	const timeouts = "Client.Timeout|deadline exceeded|TLS handshake timeout"
-	// Each kind of outage: how a client sees it, and that everything is back after it.
-	for _, outage := range []struct {
-		name      string
-		begin     []string
-		end       string
-		state     controlplane.State
-		clientSee string
-	}{
-		{"a killed API server refuses connections", []string{"kill", "edge-1"}, "start", controlplane.Killed, "refused"},
-		{"a paused API server does not answer", []string{"pause", "edge-1"}, "resume", controlplane.Paused, timeouts},
-		{"a TCP hole completes no handshake", []string{"black-hole", "edge-1", "--kind", "tcp"}, "start", controlplane.HoleTCP, timeouts},
-		{"a TLS hole answers no request", []string{"black-hole", "edge-1", "--kind", "tls"}, "start", controlplane.HoleTLS, timeouts},
-	} {
-		b.must(t, outage.begin...)
-		if got := state(); got != outage.state {
-			t.Errorf("%s: the state is %s, want %s", outage.name, got, outage.state)
+	begin := func(name string, want controlplane.State, clientSees string, command ...string) {
+		t.Helper()
+		shared.must(t, command...)
+		if got := state(); got != want {
+			t.Errorf("%s: the state is %s, want %s", name, got, want)
 		}
-		err := get()
-		if err == nil || !containsOne(err.Error(), outage.clientSee) {
-			t.Errorf("%s: the client saw %v", outage.name, err)
+		if err := askBriefly(t, cluster); err == nil || !containsOne(err.Error(), clientSees) {
+			t.Errorf("%s: the client saw %v", name, err)
 		}
-		if _, err := b.kubectl("hub", "get", "namespaces"); err != nil {
-			t.Errorf("%s: the hub suffers: %v", outage.name, err)
-		}
-		b.must(t, outage.end, "edge-1")
-		if got := state(); got != controlplane.Running {
-			t.Errorf("%s: the state afterwards is %s", outage.name, got)
-		}
-		if err := get(); err != nil {
-			t.Errorf("%s: afterwards: %v", outage.name, err)
+		if _, err := shared.client(t, "hub").CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{}); err != nil {
+			t.Errorf("%s: the hub suffers: %v", name, err)
 		}
 	}
-	if _, err := b.run("resume", "edge-1"); err == nil || !strings.Contains(err.Error(), "it is running, not paused") {
+	end := func(operation string) {
+		t.Helper()
+		shared.must(t, operation, cluster)
+		if got := state(); got != controlplane.Running {
+			t.Errorf("the state after %s is %s", operation, got)
+		}
+		if _, err := configMaps.Get(t.Context(), "kept", metav1.GetOptions{}); err != nil {
+			t.Errorf("after %s: %v", operation, err)
+		}
+	}
+	begin("a killed API server refuses connections", controlplane.Killed, "refused", "kill", cluster)
+	end("start")
+
+	begin("a paused API server does not answer", controlplane.Paused, timeouts, "pause", cluster)
+	patient := commandsThatWait(t, cluster)
+	end("resume")
+	if err := <-patient; err != nil {
+		t.Errorf("a command that an API server kept waiting: %v", err)
+	}
+
+	begin("a TCP hole completes no handshake", controlplane.HoleTCP, timeouts, "black-hole", cluster, "--kind", "tcp")
+	begin("a TLS hole, in its place, answers no request", controlplane.HoleTLS, timeouts, "black-hole", cluster, "--kind", "tls")
+	end("start")
+
+	if _, err := shared.run("resume", cluster); err == nil || !strings.Contains(err.Error(), "it is running, not paused") {
 		t.Errorf("resuming what runs: %v", err)
 	}
-	// Controller manager, scheduler and kwok work again.
-	b.apply(t, "edge-1", web)
-	if _, err := b.kubectl("edge-1", "wait", "-n", "web", "--for=condition=Available", "deployment/web", "--timeout=60s"); err != nil {
-		t.Error(err)
+	shared.apply(t, cluster, web)
+	awaitWeb(t, client)
+}
+
+// askBriefly makes one request as clients do that the lab has not taught patience.
+func askBriefly(t *testing.T, cluster string) error {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", layout.Dir(shared.dir).Kubeconfig(cluster))
+	if err != nil {
+		t.Fatal(err)
 	}
+	config.Timeout = time.Second
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = client.CoreV1().ConfigMaps(metav1.NamespaceDefault).Get(t.Context(), "kept", metav1.GetOptions{})
+	return err
+}
+
+// commandsThatWait starts commands that need a cluster's API server, which does not answer, and returns when they
+// have waited for longer than most clients do: a handshake is given up after ten seconds. In this process they would
+// share its connections, and need no handshake.
+func commandsThatWait(t *testing.T, cluster string) <-chan error {
+	t.Helper()
+	var commands errgroup.Group
+	for _, args := range [][]string{
+		{"crds", cluster, "vpa"},
+		{"job-end", cluster, "--job", "patient"},
+		{"account", cluster, "--namespace", "default", "--service-account", "default"},
+	} {
+		commands.Go(func() error {
+			if out, err := shared.command(t.Context(), args...).CombinedOutput(); err != nil {
+				return fmt.Errorf("lab %s: %w\n%s", strings.Join(args, " "), err, out)
+			}
+			return nil
+		})
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- commands.Wait() }()
+	select {
+	case err := <-ended:
+		t.Errorf("the commands ended although the API server was silent: %v", err)
+		ended <- err
+	case <-time.After(12 * time.Second):
+	}
+	return ended
 }
 
 func containsOne(text, alternatives string) bool {
@@ -88,61 +136,35 @@ func containsOne(text, alternatives string) bool {
 	return false
 }
 
-func TestLabsLiveSideBySideAndLeaveNothing(t *testing.T) {
+// TestLabsLiveSideBySideAndEndCompletely ends a lab in the two ways in which nobody asks it to. How one ends that is
+// asked to is seen on the shared lab, when all tests are done.
+func TestLabsLiveSideBySideAndEndCompletely(t *testing.T) {
 	t.Parallel()
-	labs := []bed{newBed(t), newBed(t)}
-	var group errgroup.Group
-	for _, b := range labs {
-		group.Go(func() error {
-			_, err := b.run("up", "--targets", "0", "--nodes", "none")
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	list := labs[0].must(t, "list")
-	for _, b := range append(labs, shared) {
-		if !strings.Contains(list, b.dir+"\t") {
-			t.Errorf("the list lacks %s:\n%s", b.dir, list)
+	b := newBed(t)
+	b.mustUp(t, "--targets", "0", "--nodes", "none")
+	list := b.must(t, "list")
+	for _, dir := range []string{b.dir, shared.dir} {
+		if !strings.Contains(list, dir+"\t") {
+			t.Errorf("the list lacks %s:\n%s", dir, list)
 		}
 	}
-	if _, err := labs[0].run("up", "--targets", "1", "--nodes", "none"); err == nil || !strings.Contains(err.Error(), "another lab runs") {
+	if _, err := b.up("--targets", "1", "--nodes", "none"); err == nil || !strings.Contains(err.Error(), "another lab runs") {
 		t.Errorf("a different lab in the same folder: %v", err)
 	}
-	if out := labs[0].must(t, "up", "--targets", "0", "--nodes", "none"); !strings.Contains(out, "is up") {
-		t.Errorf("the same lab again: %s", out)
-	}
-	processes := pids(labs[0].status(t))
-	labs[0].must(t, "down")
-	awaitGone(t, processes)
-	left, err := filepath.Glob(filepath.Join(labs[0].dir, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range left {
-		if name := filepath.Base(path); name != "logs" && name != "audit" {
-			t.Errorf("%s is left behind", name)
-		}
-	}
-	if _, err := labs[0].run("status"); err == nil || !strings.Contains(err.Error(), "no lab runs in") {
-		t.Errorf("the status after the end: %v", err)
-	}
-	labs[0].must(t, "down", "--purge")
-	if left, _ := filepath.Glob(filepath.Join(labs[0].dir, "*")); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
-	}
-	if _, err := labs[1].kubectl("hub", "get", "namespaces"); err != nil {
-		t.Errorf("the other lab suffers: %v", err)
+	if out, err := b.up("--targets", "0", "--nodes", "none"); err != nil || !strings.Contains(out, "is up") {
+		t.Errorf("the same lab again: %s %v", out, err)
 	}
 
 	// The kernel ends what a killed supervisor cannot, and the folder serves again.
-	status := labs[1].status(t)
+	status := b.status(t)
 	if err := syscall.Kill(status.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	awaitGone(t, pids(status))
-	for _, socket := range []string{status.Socket, layout.Dir(labs[1].dir).EgressSocket("hub")} {
+	if _, err := shared.kubectl("hub", "get", "namespaces"); err != nil {
+		t.Errorf("the other lab suffers: %v", err)
+	}
+	for _, socket := range []string{status.Socket, layout.Dir(b.dir).EgressSocket("hub")} {
 		// A process that is ended lets go of its files after its memory.
 		eventually(t, "socket "+socket+" is free", func() (bool, string) {
 			listener, err := net.Listen("unix", socket)
@@ -152,20 +174,15 @@ func TestLabsLiveSideBySideAndLeaveNothing(t *testing.T) {
 			return listener.Close() == nil, ""
 		})
 	}
-	labs[1].must(t, "up", "--targets", "0", "--nodes", "none")
-}
 
-func TestALabEndsWithItsOwner(t *testing.T) {
-	t.Parallel()
-	b := bed{dir: filepath.Join(t.TempDir(), "temporary")}
 	owner := exec.Command("/bin/sleep", "600")
 	if err := owner.Start(); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- owner.Wait() }()
-	b.must(t, "up", "--targets", "0", "--nodes", "none", "--temporary", "--owner-pid", strconv.Itoa(owner.Process.Pid))
-	status := b.status(t)
+	b.mustUp(t, "--targets", "0", "--nodes", "none", "--temporary", "--owner-pid", strconv.Itoa(owner.Process.Pid))
+	status = b.status(t)
 	if err := owner.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +198,7 @@ func TestAnInterruptedStartLeavesNothing(t *testing.T) {
 	b := newBed(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	up := b.command(ctx, "up", "--targets", "1", "--nodes", "none")
+	up := b.command(ctx, "up", "--targets", "0", "--nodes", "none")
 	if err := up.Start(); err != nil {
 		t.Fatal(err)
 	}

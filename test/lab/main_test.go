@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,14 +19,20 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
 
 	"c5c3.io/cinder-operator/test/lab/internal/cli"
 	"c5c3.io/cinder-operator/test/lab/internal/control"
+	"c5c3.io/cinder-operator/test/lab/internal/kubeclient"
+	"c5c3.io/cinder-operator/test/lab/internal/layout"
 )
 
 // actAsLab makes the test's own binary the lab's command line: the supervisor that it starts is then built with the
 // race detector where the tests are.
 const actAsLab = "LAB_TEST_ACT_AS_LAB"
+
+// commandTimeout bounds one command of the lab.
+const commandTimeout = 5 * time.Minute
 
 // shared is the lab of the tests that do not end theirs.
 var shared bed
@@ -44,19 +52,19 @@ func runTests(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	shared = bed{dir: filepath.Join(dir, "shared")}
-	if out, err := shared.run("up", "--targets", "2", "--owner-pid", strconv.Itoa(os.Getpid())); err != nil {
+	out, err := shared.up("--targets", "2", "--nodes-per-cluster", "2", "--owner-pid", strconv.Itoa(os.Getpid()))
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
 		return 1
 	}
-	code := m.Run()
-	// The log goes with the folder.
-	races := shared.races()
-	if out, err := shared.run("down"); err != nil {
-		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
-		code = 1
+	// Most tests wait most of the time: they need no core each.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
-	if races = append(races, shared.races()...); len(races) > 0 {
-		fmt.Fprintf(os.Stderr, "the supervisor has data races: %s\n", strings.Join(races, "\n"))
+	code := m.Run()
+	if err := shared.downLeavesNothing(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}
 	return code
@@ -82,19 +90,36 @@ func newBed(t *testing.T) bed {
 	return b
 }
 
-// run runs one command of the lab and returns its standard output.
-func (b bed) run(args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+// run runs one command of the lab in this process, which saves the start of one, and returns its standard output.
+func (b bed) run(args ...string) (string, error) { return b.runWith("", args...) }
+
+func (b bed) runWith(stdin string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), commandTimeout)
 	defer cancel()
-	cmd := b.command(ctx, args...)
 	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
+	lab := cli.New()
+	lab.SetArgs(append([]string{"--dir", b.dir}, args...))
+	lab.SetIn(strings.NewReader(stdin))
+	lab.SetOut(&stdout)
+	lab.SetErr(&stderr)
+	if err := lab.ExecuteContext(ctx); err != nil {
 		return stdout.String(), fmt.Errorf("lab %s: %w\n%s", strings.Join(args, " "), err, stderr.String())
 	}
 	return stdout.String(), nil
 }
 
+// up brings the lab up as people do, by a process that leaves the supervisor behind.
+func (b bed) up(args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), commandTimeout)
+	defer cancel()
+	out, err := b.command(ctx, append([]string{"up"}, args...)...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("lab up %s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out), nil
+}
+
+// command is one command of the lab, to be run as a process of its own.
 func (b bed) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0], append([]string{"--dir", b.dir}, args...)...)
 	cmd.Env = append(os.Environ(), actAsLab+"=1")
@@ -111,6 +136,24 @@ func (b bed) must(t *testing.T, args ...string) string {
 	return out
 }
 
+// mustUp brings up a lab that has to come up.
+func (b bed) mustUp(t *testing.T, args ...string) {
+	t.Helper()
+	if _, err := b.up(args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// client asks a cluster's API server, from this process.
+func (b bed) client(t *testing.T, cluster string) kubernetes.Interface {
+	t.Helper()
+	client, err := kubeclient.Typed(layout.Dir(b.dir).Kubeconfig(cluster))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
 // kubectl runs kubectl on a cluster.
 func (b bed) kubectl(cluster string, args ...string) (string, error) {
 	return b.run(append([]string{"kubectl", cluster, "--"}, args...)...)
@@ -119,12 +162,8 @@ func (b bed) kubectl(cluster string, args ...string) (string, error) {
 // apply creates objects from YAML.
 func (b bed) apply(t *testing.T, cluster, manifests string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := b.command(ctx, "kubectl", cluster, "--", "apply", "-f", "-")
-	cmd.Stdin = strings.NewReader(manifests)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("apply on %s: %v\n%s", cluster, err, out)
+	if _, err := b.runWith(manifests, "kubectl", cluster, "--", "apply", "-f", "-"); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -148,25 +187,74 @@ func pids(status control.Status) []int {
 	return all
 }
 
+// downLeavesNothing ends a lab and looks for what it leaves: its logs, until they are purged too.
+func (b bed) downLeavesNothing() error {
+	out, err := b.run("status")
+	if err != nil {
+		return err
+	}
+	var status control.Status
+	if err := json.Unmarshal([]byte(out), &status); err != nil {
+		return err
+	}
+	if _, err := b.run("down"); err != nil {
+		return err
+	}
+	// All but the supervisor, which closes its socket just before it ends.
+	if left := alive(pids(status)[1:]); len(left) > 0 {
+		return fmt.Errorf("left running:\n%s", strings.Join(left, "\n"))
+	}
+	for _, path := range b.files() {
+		if name := filepath.Base(path); name != "logs" && name != "audit" {
+			return fmt.Errorf("%s is left behind", name)
+		}
+	}
+	if _, err := b.run("status"); !errors.Is(err, control.ErrNotRunning) {
+		return errors.Join(errors.New("the status after the end is not that none runs"), err)
+	}
+	if races := b.races(); len(races) > 0 {
+		return fmt.Errorf("the supervisor has data races: %s", strings.Join(races, "\n"))
+	}
+	if _, err := b.run("down", "--purge"); err != nil {
+		return err
+	}
+	if left := b.files(); len(left) > 0 {
+		return fmt.Errorf("left behind: %v", left)
+	}
+	return nil
+}
+
+func (b bed) files() []string {
+	// Only a wrong pattern is an error.
+	files, _ := filepath.Glob(filepath.Join(b.dir, "*"))
+	return files
+}
+
 // awaitGone waits until none of the processes is there any more.
 func awaitGone(t *testing.T, processes []int) {
 	t.Helper()
 	eventually(t, "the processes are gone", func() (bool, string) {
-		var left []string
-		for _, pid := range processes {
-			if cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil && len(cmdline) > 0 {
-				left = append(left, strings.ReplaceAll(string(cmdline), "\x00", " "))
-			}
-		}
+		left := alive(processes)
 		return len(left) == 0, strings.Join(left, "\n")
 	})
 }
 
-// eventually polls until the condition holds.
+// alive returns the command lines of those of the processes that run.
+func alive(processes []int) []string {
+	var running []string
+	for _, pid := range processes {
+		if cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil && len(cmdline) > 0 {
+			running = append(running, strings.ReplaceAll(string(cmdline), "\x00", " "))
+		}
+	}
+	return running
+}
+
+// eventually polls until the condition holds. What takes a second takes a minute on a machine that tests other things.
 func eventually(t *testing.T, what string, holds func() (bool, string)) {
 	t.Helper()
 	var last string
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 60*time.Second, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) {
 		ok, seen := holds()
 		last = seen
 		return ok, nil

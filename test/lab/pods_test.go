@@ -4,16 +4,20 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
+	"errors"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 )
 
 const web = `apiVersion: v1
@@ -40,27 +44,29 @@ spec: {selector: {app: web}, ports: [{port: 80, targetPort: 8776}]}
 
 func TestADeploymentBecomesAvailableAndItsPodsAnswerAsTold(t *testing.T) {
 	t.Parallel()
+	client := shared.client(t, "edge-1")
 	shared.apply(t, "edge-1", web)
-	if _, err := shared.kubectl("edge-1", "wait", "-n", "web", "--for=condition=Available", "deployment/web", "--timeout=60s"); err != nil {
-		t.Fatal(err)
+	awaitWeb(t, client)
+	ask := func(patience time.Duration) (string, error) {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		out, err := client.CoreV1().RESTClient().Get().AbsPath("/api/v1/namespaces/web/services/web:80/proxy/healthcheck").DoRaw(ctx)
+		return string(out), err
 	}
-	const path = "/api/v1/namespaces/web/services/web:80/proxy/healthcheck"
 	eventually(t, "the Service answers", func() (bool, string) {
-		out, err := shared.kubectl("edge-1", "get", "--raw", path)
+		out, err := ask(time.Minute)
 		return err == nil && out == "OK", fmt.Sprint(out, err)
 	})
 	shared.must(t, "health", "edge-1", "--pods", "app=web", "503")
-	if _, err := shared.kubectl("edge-1", "get", "--raw", path); err == nil || !strings.Contains(err.Error(), "ServiceUnavailable") {
+	if _, err := ask(time.Minute); !apierrors.IsServiceUnavailable(err) {
 		t.Errorf("with 503: %v", err)
 	}
 	shared.must(t, "health", "edge-1", "--pods", "app=web", "silent")
-	// kubectl words its own timeout in two ways, by where it was waiting.
-	if _, err := shared.kubectl("edge-1", "get", "--raw", path, "--request-timeout=3s"); err == nil ||
-		!strings.Contains(err.Error(), "Client.Timeout") && !strings.Contains(err.Error(), "deadline exceeded") {
+	if _, err := ask(3 * time.Second); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("silent: %v", err)
 	}
 	shared.must(t, "health", "edge-1", "--pods", "app=web", "ok")
-	if out, err := shared.kubectl("edge-1", "get", "--raw", path); err != nil || out != "OK" {
+	if out, err := ask(time.Minute); err != nil || out != "OK" {
 		t.Errorf("after all: %s %v", out, err)
 	}
 	if _, err := shared.run("health", "edge-1", "--pods", "app=web", "404"); err == nil {
@@ -68,85 +74,118 @@ func TestADeploymentBecomesAvailableAndItsPodsAnswerAsTold(t *testing.T) {
 	}
 }
 
-// job makes the manifest of a Job without retries.
-func job(name string) string {
-	return fmt.Sprintf(`apiVersion: batch/v1
-kind: Job
-metadata: {name: %s}
-spec:
-  backoffLimit: 0
-  template:
-    spec:
-      restartPolicy: Never
-      containers: [{name: main, image: registry.example.org/none}]
-`, name)
-}
-
-// ended returns how the container of a Job's pod ended, once it has.
-func ended(t *testing.T, name string) *corev1.ContainerStateTerminated {
+// awaitWeb waits until the Deployment of web is available: controller manager, scheduler and fake nodes work.
+func awaitWeb(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
-	var state *corev1.ContainerStateTerminated
-	eventually(t, "the pod of Job "+name+" ends", func() (bool, string) {
-		out, err := shared.kubectl("edge-2", "get", "pods", "-l", "batch.kubernetes.io/job-name="+name, "-o", "json")
+	eventually(t, "the Deployment is available", func() (bool, string) {
+		deployment, err := client.AppsV1().Deployments("web").Get(t.Context(), "web", metav1.GetOptions{})
 		if err != nil {
 			return false, err.Error()
 		}
-		var pods corev1.PodList
-		if err := json.Unmarshal([]byte(out), &pods); err != nil {
+		return deployment.Status.AvailableReplicas == 2, fmt.Sprint(deployment.Status)
+	})
+}
+
+// runJobs creates Jobs without retries.
+func runJobs(t *testing.T, client kubernetes.Interface, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		noRetry := int32(0)
+		job := &batchv1.Job{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: batchv1.JobSpec{BackoffLimit: &noRetry, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+				RestartPolicy: corev1.RestartPolicyNever,
+				Containers:    []corev1.Container{{Name: "main", Image: "registry.example.org/none"}},
+			}}},
+		}
+		if _, err := client.BatchV1().Jobs(metav1.NamespaceDefault).Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// awaitPod waits until the pod of a Job is as wanted.
+func awaitPod(t *testing.T, client kubernetes.Interface, job, what string, wanted func(corev1.PodStatus) bool) {
+	t.Helper()
+	eventually(t, "the pod of Job "+job+" "+what, func() (bool, string) {
+		pods, err := client.CoreV1().Pods(metav1.NamespaceDefault).List(t.Context(), metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + job})
+		if err != nil {
 			return false, err.Error()
 		}
-		for _, pod := range pods.Items {
-			for _, container := range pod.Status.ContainerStatuses {
-				state = container.State.Terminated
-			}
+		return len(pods.Items) == 1 && wanted(pods.Items[0].Status), fmt.Sprint(pods.Items)
+	})
+}
+
+// ended returns how the container of a Job's pod ended, once it has.
+func ended(t *testing.T, client kubernetes.Interface, job string) *corev1.ContainerStateTerminated {
+	t.Helper()
+	var state *corev1.ContainerStateTerminated
+	awaitPod(t, client, job, "ends", func(status corev1.PodStatus) bool {
+		for _, container := range status.ContainerStatuses {
+			state = container.State.Terminated
 		}
-		return state != nil, out
+		return state != nil
 	})
 	return state
+}
+
+// awaitJob waits for a condition of a Job.
+func awaitJob(t *testing.T, client kubernetes.Interface, name string, condition batchv1.JobConditionType) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("Job %s is %s", name, condition), func() (bool, string) {
+		job, err := client.BatchV1().Jobs(metav1.NamespaceDefault).Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			return false, err.Error()
+		}
+		return hasEnded(job, condition), fmt.Sprint(job.Status)
+	})
+}
+
+func hasEnded(job *batchv1.Job, condition batchv1.JobConditionType) bool {
+	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == condition && c.Status == corev1.ConditionTrue
+	})
 }
 
 func TestJobsEndAsTold(t *testing.T) {
 	t.Parallel()
 	const message = `no such: "column" x`
-	shared.must(t, "job-end", "edge-2", "--job", "ends-*", "--exit-code", "37", "--message", message)
-	shared.must(t, "job-end", "edge-2", "--job", "ends-well", "--message", "done")
-	shared.apply(t, "edge-2", job("ends-badly")+"---\n"+job("ends-well")+"---\n"+job("another"))
+	client := shared.client(t, "edge-1")
+	shared.must(t, "job-end", "edge-1", "--job", "ends-*", "--exit-code", "37", "--message", message)
+	shared.must(t, "job-end", "edge-1", "--job", "ends-well", "--message", "done")
+	runJobs(t, client, "ends-badly", "ends-well", "another")
 	for name, want := range map[string]corev1.ContainerStateTerminated{
 		"ends-badly": {ExitCode: 37, Message: message},
 		"ends-well":  {ExitCode: 0, Message: "done"},
 		"another":    {ExitCode: 0, Message: ""},
 	} {
-		got := ended(t, name)
+		got := ended(t, client, name)
 		if got.ExitCode != want.ExitCode || got.Message != want.Message {
 			t.Errorf("%s ended with %d %q, want %d %q", name, got.ExitCode, got.Message, want.ExitCode, want.Message)
 		}
 	}
-	for name, condition := range map[string]string{"ends-badly": "Failed", "ends-well": "Complete"} {
-		if _, err := shared.kubectl("edge-2", "wait", "job/"+name, "--for=condition="+condition, "--timeout=30s"); err != nil {
-			t.Error(err)
-		}
-	}
+	awaitJob(t, client, "ends-badly", batchv1.JobFailed)
+	awaitJob(t, client, "ends-well", batchv1.JobComplete)
 }
 
 func TestAHeldJobRunsUntilTheHoldIsCleared(t *testing.T) {
 	t.Parallel()
-	shared.must(t, "job-end", "edge-2", "--job", "held", "--hold", "--exit-code", "3", "--message", "after all")
-	shared.apply(t, "edge-2", job("held"))
-	if _, err := shared.kubectl("edge-2", "wait", "pod", "-l", "batch.kubernetes.io/job-name=held", "--for=jsonpath={.status.phase}=Running", "--timeout=30s"); err != nil {
-		t.Fatal(err)
-	}
-	if out := shared.must(t, "job-end", "edge-2", "--list"); !strings.Contains(out, `"held"`) {
+	client := shared.client(t, "edge-1")
+	shared.must(t, "job-end", "edge-1", "--job", "held", "--hold", "--exit-code", "3", "--message", "after all")
+	runJobs(t, client, "held")
+	awaitPod(t, client, "held", "runs", func(status corev1.PodStatus) bool { return status.Phase == corev1.PodRunning })
+	if out := shared.must(t, "job-end", "edge-1", "--list"); !strings.Contains(out, `"held"`) {
 		t.Errorf("the decision is not listed: %s", out)
 	}
-	// Three times as long as a pod runs that nothing holds.
-	if _, err := shared.kubectl("edge-2", "wait", "job/held", "--for=condition=Failed", "--timeout=1s"); err == nil {
-		t.Fatal("the held Job has ended")
-	}
-	shared.must(t, "job-end", "edge-2", "--job", "held", "--clear")
-	if got := ended(t, "held"); got.ExitCode != 3 || got.Message != "after all" {
+	// A Job that nothing holds and that was created later has ended: the held one would have, too.
+	runJobs(t, client, "not-held")
+	awaitJob(t, client, "not-held", batchv1.JobComplete)
+	awaitPod(t, client, "held", "still runs", func(status corev1.PodStatus) bool { return status.Phase == corev1.PodRunning })
+	shared.must(t, "job-end", "edge-1", "--job", "held", "--clear")
+	if got := ended(t, client, "held"); got.ExitCode != 3 || got.Message != "after all" {
 		t.Errorf("it ended with %d %q", got.ExitCode, got.Message)
 	}
-	if out := shared.must(t, "job-end", "edge-2", "--list"); strings.Contains(out, `"held"`) {
+	if out := shared.must(t, "job-end", "edge-1", "--list"); strings.Contains(out, `"held"`) {
 		t.Errorf("the decision is still listed: %s", out)
 	}
 }
@@ -189,13 +228,10 @@ func TestAWebhookOfTheHostIsReachedThroughItsService(t *testing.T) {
 	}()
 	shared.apply(t, "hub", webhook)
 	shared.must(t, "webhook", "hub", "--service", "default/webhook", "--to", listener.Addr().String())
-	const limits = `{"apiVersion":"v1","kind":"LimitRange","metadata":{"name":"x","namespace":"default"},"spec":{"limits":[]}}`
-	file := filepath.Join(t.TempDir(), "limits.json")
-	if err := os.WriteFile(file, []byte(limits), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	limits := shared.client(t, "hub").CoreV1().LimitRanges(metav1.NamespaceDefault)
 	eventually(t, "the API server calls the webhook", func() (bool, string) {
-		_, err := shared.kubectl("hub", "create", "-f", file, "--dry-run=server")
+		_, err := limits.Create(t.Context(), &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: "x"}},
+			metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		select {
 		case first := <-reached:
 			const handshake = 0x16

@@ -7,21 +7,25 @@ package account
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 
 	"c5c3.io/cinder-operator/test/lab/internal/kubeclient"
 	"c5c3.io/cinder-operator/test/lab/internal/pki"
 )
 
-// pollInterval paces the waits for the ServiceAccount and for the controller that writes its token.
-const pollInterval = 100 * time.Millisecond
+var (
+	accounts = corev1.SchemeGroupVersion.WithResource("serviceaccounts")
+	secrets  = corev1.SchemeGroupVersion.WithResource("secrets")
+)
 
 // Account names a ServiceAccount of a cluster.
 type Account struct {
@@ -46,37 +50,31 @@ func (a Account) Kubeconfig(ctx context.Context, adminKubeconfig string) ([]byte
 	if err != nil {
 		return nil, err
 	}
-	client, err := kubernetes.NewForConfig(config)
+	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	account, err := a.await(ctx, client)
+	var uid types.UID
+	err = kubeclient.Await(ctx, client.Resource(accounts).Namespace(a.Namespace), a.ServiceAccount, func(live *unstructured.Unstructured) (bool, error) {
+		if live != nil {
+			uid = live.GetUID()
+		}
+		return live != nil, nil
+	})
 	if err != nil {
 		return nil, fmt.Errorf("await ServiceAccount %s/%s on %s: %w", a.Namespace, a.ServiceAccount, a.Cluster, err)
 	}
-	token, err := a.token(ctx, client, account)
+	token, err := a.token(ctx, client.Resource(secrets).Namespace(a.Namespace), uid)
 	if err != nil {
 		return nil, fmt.Errorf("get a token from Secret %s/%s on %s: %w", a.Namespace, a.Secret(), a.Cluster, err)
 	}
 	return pki.Kubeconfig(a.Cluster, a.ServiceAccount, config.Host, config.CAData, pki.Login{Token: token})
 }
 
-func (a Account) await(ctx context.Context, client kubernetes.Interface) (*corev1.ServiceAccount, error) {
-	var account *corev1.ServiceAccount
-	err := wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (bool, error) {
-		var err error
-		account, err = client.CoreV1().ServiceAccounts(a.Namespace).Get(ctx, a.ServiceAccount, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return false, nil
-		}
-		return err == nil, err
-	})
-	return account, err
-}
-
-func (a Account) token(ctx context.Context, client kubernetes.Interface, account *corev1.ServiceAccount) (string, error) {
-	secrets := client.CoreV1().Secrets(a.Namespace)
+// token creates the Secret of an account's token and waits for the controller that fills it in.
+func (a Account) token(ctx context.Context, client dynamic.ResourceInterface, account types.UID) (string, error) {
 	secret := &corev1.Secret{
+		TypeMeta: metav1.TypeMeta{APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Secret"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        a.Secret(),
 			Namespace:   a.Namespace,
@@ -84,13 +82,20 @@ func (a Account) token(ctx context.Context, client kubernetes.Interface, account
 		},
 		Type: corev1.SecretTypeServiceAccountToken,
 	}
-	if _, err := secrets.Create(ctx, secret, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(secret)
+	if err != nil {
+		return "", err
+	}
+	if _, err := client.Create(ctx, &unstructured.Unstructured{Object: content}, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return "", err
 	}
 	var token string
-	err := wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (bool, error) {
-		found, err := secrets.Get(ctx, a.Secret(), metav1.GetOptions{})
-		if err != nil {
+	err = kubeclient.Await(ctx, client, a.Secret(), func(live *unstructured.Unstructured) (bool, error) {
+		if live == nil {
+			return false, errors.New("it is gone")
+		}
+		var found corev1.Secret
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &found); err != nil {
 			return false, err
 		}
 		if found.Type != corev1.SecretTypeServiceAccountToken || found.Annotations[corev1.ServiceAccountNameKey] != a.ServiceAccount {
@@ -98,7 +103,7 @@ func (a Account) token(ctx context.Context, client kubernetes.Interface, account
 		}
 		// Another UID is that of an account that was deleted: its token is of no use, and the controller is about
 		// to remove the Secret.
-		if uid := found.Annotations[corev1.ServiceAccountUIDKey]; uid != "" && uid != string(account.UID) {
+		if uid := found.Annotations[corev1.ServiceAccountUIDKey]; uid != "" && uid != string(account) {
 			return false, nil
 		}
 		token = string(found.Data[corev1.ServiceAccountTokenKey])

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -100,12 +101,7 @@ func newList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for _, socket := range sockets {
-				status, err := statusOf(cmd.Context(), socket)
-				if err != nil {
-					// It ended meanwhile, hangs, or belongs to another user.
-					continue
-				}
+			for _, status := range statusesOf(cmd.Context(), sockets) {
 				fmt.Fprintf(cmd.OutOrStdout(), "%s\tpid %d\t%d targets\tnodes %s\n", status.Dir, status.PID, status.Targets, status.Nodes)
 			}
 			return nil
@@ -113,11 +109,31 @@ func newList() *cobra.Command {
 	}
 }
 
-// statusOf asks one of many labs: one that hangs must not hide the others.
-func statusOf(ctx context.Context, socket string) (control.Status, error) {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+// listTimeout bounds the wait for labs that hang: they must not hide the others, nor may a busy machine hide those
+// that are well.
+const listTimeout = 20 * time.Second
+
+// statusesOf asks labs side by side. It leaves out those that ended meanwhile, hang, or belong to another user.
+func statusesOf(ctx context.Context, sockets []string) []control.Status {
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	return control.NewSocketClient(socket).Status(ctx)
+	answers := make([]*control.Status, len(sockets))
+	var wg sync.WaitGroup
+	for i, socket := range sockets {
+		wg.Go(func() {
+			if status, err := control.NewSocketClient(socket).Status(ctx); err == nil {
+				answers[i] = &status
+			}
+		})
+	}
+	wg.Wait()
+	var statuses []control.Status
+	for _, answer := range answers {
+		if answer != nil {
+			statuses = append(statuses, *answer)
+		}
+	}
+	return statuses
 }
 
 // controlSockets finds the sockets of all labs in the kernel's table.

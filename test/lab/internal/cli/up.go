@@ -79,7 +79,7 @@ func (u *upOptions) run(cmd *cobra.Command, o *options) error {
 	if err != nil {
 		return err
 	}
-	running, err := u.alreadyUp(cmd.Context(), dir)
+	running, err := u.alreadyUp(cmd.Context(), dir, o.timeout)
 	if err != nil {
 		return err
 	}
@@ -110,8 +110,8 @@ func (u *upOptions) run(cmd *cobra.Command, o *options) error {
 }
 
 // alreadyUp tells whether the folder has the lab that is wanted. A different one there is an error.
-func (u *upOptions) alreadyUp(ctx context.Context, dir layout.Dir) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+func (u *upOptions) alreadyUp(ctx context.Context, dir layout.Dir, timeout time.Duration) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	status, err := control.NewClient(dir).Status(ctx)
 	if errors.Is(err, control.ErrNotRunning) {

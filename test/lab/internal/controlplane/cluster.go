@@ -151,7 +151,7 @@ func (c *Cluster) startServing(ctx context.Context) error {
 
 func (c *Cluster) awaitReady(ctx context.Context, server *process.Process) error {
 	ready := func(ctx context.Context) bool { return answersOK(ctx, c.client, c.creds.server+"/readyz") }
-	if err := await(ctx, server, ready); err != nil {
+	if err := await(ctx, server, apiServerInterval, ready); err != nil {
 		return fmt.Errorf("await /readyz: %w", err)
 	}
 	return nil

@@ -46,18 +46,26 @@ func StartEtcd(spawner *process.Spawner, dir layout.Dir, binary string, clientPo
 func AwaitEtcd(ctx context.Context, etcd *process.Process, port int) error {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	healthy := func(ctx context.Context) bool { return answersOK(ctx, client, EtcdURL(port)+"/health") }
-	if err := await(ctx, etcd, healthy); err != nil {
+	if err := await(ctx, etcd, etcdInterval, healthy); err != nil {
 		return fmt.Errorf("await etcd's health: %w", err)
 	}
 	return nil
 }
 
-// pollInterval paces the waits for a starting program, none of which announces its readiness.
-const pollInterval = 50 * time.Millisecond
+// These pace the waits for a starting program, none of which announces its readiness. Each question costs an API server
+// a handshake and some forty checks, at the time when it has most to do.
+const (
+	etcdInterval      = 50 * time.Millisecond
+	apiServerInterval = 200 * time.Millisecond
+)
+
+// answerTimeout bounds one question. An API server listens long before it serves: the first question mostly waits
+// for that, which is cheaper than asking again.
+const answerTimeout = 30 * time.Second
 
 // await polls until ready answers true. It gives up when the process ends, with the end of its log, or with ctx.
-func await(ctx context.Context, p *process.Process, ready func(context.Context) bool) error {
-	tick := time.NewTicker(pollInterval)
+func await(ctx context.Context, p *process.Process, interval time.Duration, ready func(context.Context) bool) error {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		if ready(ctx) {
@@ -76,9 +84,9 @@ func await(ctx context.Context, p *process.Process, ready func(context.Context) 
 	}
 }
 
-// answersOK makes one request with a short deadline: an API server that is starting may accept and not answer.
+// answersOK makes one request. Its deadline is for a connection that got lost.
 func answersOK(ctx context.Context, client *http.Client, url string) bool {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -7,13 +7,12 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
 
 	"c5c3.io/cinder-operator/test/lab/internal/kubeclient"
 )
@@ -55,50 +54,56 @@ func (c *Cluster) createNodes(ctx context.Context) error {
 			return fmt.Errorf("create Node %s: %w", node.Name, err)
 		}
 	}
+	nodes, err := c.watchable("nodes")
+	if err != nil {
+		return err
+	}
 	for i := range c.opts.FakeNodes {
-		if err := awaitNode(ctx, client, NodeName(i)); err != nil {
+		err := kubeclient.Await(ctx, nodes, NodeName(i), func(live *unstructured.Unstructured) (bool, error) {
+			return kubeclient.IsTrue(live, string(corev1.NodeReady)), nil
+		})
+		if err != nil {
 			return fmt.Errorf("await Node %s Ready (log of kwok: %s): %w", NodeName(i), c.opts.Dir.Log(c.opts.Name, programKwok), err)
 		}
 	}
 	return nil
 }
 
-func awaitNode(ctx context.Context, client kubernetes.Interface, name string) error {
-	return wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (bool, error) {
-		node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return false, err
-		}
-		for _, condition := range node.Status.Conditions {
-			if condition.Type == corev1.NodeReady {
-				return condition.Status == corev1.ConditionTrue, nil
-			}
-		}
-		return false, nil
-	})
-}
-
 // awaitServiceAccount waits for the sign that the controller manager works: without this object no pod can be created.
 func (c *Cluster) awaitServiceAccount(ctx context.Context) error {
-	client, err := kubeclient.Typed(c.opts.Dir.Kubeconfig(c.opts.Name))
+	accounts, err := c.watchable("serviceaccounts")
 	if err != nil {
 		return err
 	}
-	err = wait.PollUntilContextCancel(ctx, 2*pollInterval, true, func(ctx context.Context) (bool, error) {
-		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-		defer cancel()
-		_, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
-		if err == nil {
-			return true, nil
-		}
-		if manager := c.process(programControllerManager); manager != nil && !manager.Running() {
-			return false, manager.Err()
-		}
-		return false, nil
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if manager := c.process(programControllerManager); manager != nil {
+		go func() {
+			select {
+			case <-manager.Done():
+				cancel(manager.Err())
+			case <-ctx.Done():
+			}
+		}()
+	}
+	err = kubeclient.Await(ctx, accounts.Namespace(metav1.NamespaceDefault), "default", func(live *unstructured.Unstructured) (bool, error) {
+		return live != nil, nil
 	})
+	if ended := context.Cause(ctx); err != nil && ended != nil {
+		err = ended
+	}
 	if err != nil {
 		return fmt.Errorf("await ServiceAccount default/default (log of the controller manager: %s): %w",
 			c.opts.Dir.Log(c.opts.Name, programControllerManager), err)
 	}
 	return nil
+}
+
+// watchable is a client of one of the core kinds.
+func (c *Cluster) watchable(resource string) (dynamic.NamespaceableResourceInterface, error) {
+	client, err := kubeclient.Dynamic(c.opts.Dir.Kubeconfig(c.opts.Name))
+	if err != nil {
+		return nil, err
+	}
+	return client.Resource(corev1.SchemeGroupVersion.WithResource(resource)), nil
 }

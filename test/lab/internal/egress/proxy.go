@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// requestTimeout bounds reading a request and finding out who answers it.
-	requestTimeout = 10 * time.Second
+	// requestTimeout bounds reading a request and finding out who answers it. No API server waits longer for a webhook.
+	requestTimeout = 30 * time.Second
 	// idleTimeout bounds a forwarded connection on which nothing moves.
 	idleTimeout = 5 * time.Minute
 )

@@ -6,7 +6,7 @@ package kubeclient
 
 import (
 	"fmt"
-	"time"
+	"net/http"
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -14,17 +14,15 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Timeout bounds each request that the lab makes. API servers of a lab are near and small: one that has not
-// answered by then is black.
-const Timeout = 10 * time.Second
-
-// Config reads a kubeconfig file.
+// Config reads a kubeconfig file. Its clients have no timeout of their own: a request may take until its context
+// ends, which is as long as the command may take that makes it. On a busy machine an API server is slow for much
+// longer than any constant would allow, and a lab has to come up there too.
 func Config(path string) (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", path)
 	if err != nil {
 		return nil, fmt.Errorf("read kubeconfig %s: %w", path, err)
 	}
-	config.Timeout = Timeout
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return persistent{next} })
 	config.QPS, config.Burst = 200, 400
 	config.UserAgent = "cinder-lab"
 	return config, nil

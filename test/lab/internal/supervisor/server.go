@@ -16,8 +16,9 @@ import (
 	"c5c3.io/cinder-operator/test/lab/internal/controlplane"
 )
 
-// operationTimeout bounds an operation on a cluster. A start takes seconds, tens of them on a busy machine.
-const operationTimeout = 2 * time.Minute
+// operationTimeout bounds an operation on a cluster. A start takes seconds, tens of them on a busy machine; how long
+// anybody waits for it is the client's to say.
+const operationTimeout = startTimeout
 
 // errNotFound and errBadRequest choose the status of an answer.
 var (
@@ -60,7 +61,7 @@ func newServer(ctx context.Context, l *lab, down func()) *http.Server {
 			}
 		})(w, r)
 	})
-	return &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	return &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 }
 
 // onCluster decodes the body, finds the cluster and runs an operation on it. The operation goes on when its client
