@@ -19,18 +19,23 @@ LAB_DIR ?= $(OUTPUT)/lab
 TARGETS ?= 2
 
 # How long the whole of one module's suites may take, how many packages are
-# tested at once (each suite brings up a lab of its own), and what is tested, in
-# this order: the longest ones first, one that waits beside one that works, so
-# that none of them is left to run alone.
+# tested at once, and what is tested, in this order: the longest ones first, one
+# that waits beside one that works, so that none of them is left to run alone. The
+# end-to-end suites that leave their lab to others (see hack/suite.sh) follow one
+# another, and those that take one and spoil it come last: an idle lab costs, too.
 #   make suite PACKAGES=./clusters/... TESTFLAGS='-run TestConnect -v'
 TEST_TIMEOUT ?= 20m
 SOAK_TIMEOUT ?= 6h
 TEST_PARALLEL ?= 2
-PACKAGES ?= ./test/e2e/fleet ./controllers/cinder ./test/e2e/upgrade ./clusters ./test/e2e/... ./...
+PACKAGES ?= ./test/e2e/fleet ./controllers/cinder ./test/e2e/upgrade ./clusters \
+  $(addprefix ./test/e2e/,killmatrix isolation randomkill deletion hostile children detach identity reasons admission) \
+  ./test/e2e/... ./...
 TESTFLAGS ?=
 # verify has vetted everything, and nobody debugs these binaries: linking them
-# takes half as long without the debugger's tables.
+# takes half as long without the debugger's tables. Without its folder in them, a
+# clone finds in the build cache what another one compiled.
 GOTEST := go test -race -vet=off -ldflags=-w
+SHARED := -trimpath
 
 # What the built programs call themselves; without it they name their commit.
 VERSION ?=
@@ -121,12 +126,12 @@ E2E_ENV = CINDER_E2E_LAB="$(LAB)" CINDER_E2E_OPERATOR="$(E2E_OPERATOR)"
 
 .PHONY: e2e-operator
 e2e-operator:
-	@go build -race -ldflags=-w -o $(E2E_OPERATOR) ./cmd/cinder-operator
+	@go build -race -ldflags=-w $(SHARED) -o $(E2E_OPERATOR) ./cmd/cinder-operator
 
 .PHONY: suite
 suite: lab-assets e2e-operator ## The operator's unit, integration and end-to-end suites (PACKAGES, TESTFLAGS).
 	@export KUBEBUILDER_ASSETS="$$($(LAB) assets)" CHAINSAW="$$(hack/tool.sh chainsaw)" $(E2E_ENV); \
-	  $(GOTEST) -p $(TEST_PARALLEL) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PACKAGES)
+	  hack/suite.sh $(GOTEST) $(SHARED) -p $(TEST_PARALLEL) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PACKAGES)
 
 # The lives are counted against the clock: 50 of them are to take less than 8
 # minutes, and they run without the race detector, which suite has them under.

@@ -30,7 +30,7 @@ import (
 const (
 	cinderName = "cinder"
 	waitFor    = 90 * time.Second
-	waitStep   = 50 * time.Millisecond
+	waitStep   = 100 * time.Millisecond
 )
 
 var namespaces atomic.Int64

@@ -12,4 +12,6 @@ import (
 
 var lab *harness.Lab
 
-func TestMain(m *testing.M) { os.Exit(harness.Main(m, harness.Options{Targets: 1}, &lab)) }
+func TestMain(m *testing.M) {
+	os.Exit(harness.Main(m, harness.Options{Targets: 1, Spoils: true}, &lab))
+}

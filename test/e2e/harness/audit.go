@@ -49,8 +49,8 @@ type Mark struct {
 
 func (c *Cluster) auditLog() string { return filepath.Join(c.lab.dir, "audit", c.Name+".log") }
 
-// Begin is the beginning of the cluster's audit log.
-func (c *Cluster) Begin() Mark { return Mark{cluster: c} }
+// Begin is the place in the cluster's audit log where the suite began.
+func (c *Cluster) Begin() Mark { return Mark{c, c.begin} }
 
 // Mark remembers the present end of the cluster's audit log.
 func (c *Cluster) Mark(t testing.TB) Mark {

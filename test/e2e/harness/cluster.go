@@ -128,9 +128,19 @@ func (c *Cluster) waitForRights() error {
 	return nil
 }
 
+// ensureNamespace makes a namespace that may be there already. One that another
+// suite left is on its way out, and is waited for.
 func (c *Cluster) ensureNamespace(ctx context.Context, name string) error {
-	err := c.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
+	err := wait.PollUntilContextTimeout(ctx, pollInterval, commandTimeout, true, func(ctx context.Context) (bool, error) {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		err := c.Client.Create(ctx, ns)
+		if !apierrors.IsAlreadyExists(err) {
+			return err == nil, err
+		}
+		err = c.Client.Get(ctx, client.ObjectKeyFromObject(ns), ns)
+		return err == nil && ns.DeletionTimestamp == nil, client.IgnoreNotFound(err)
+	})
+	if err != nil {
 		return fmt.Errorf("create namespace %s on %s: %w", name, c.Name, err)
 	}
 	return nil

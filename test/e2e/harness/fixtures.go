@@ -5,6 +5,7 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -14,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
@@ -165,8 +165,14 @@ func (l *Lab) remove(t testing.TB, obj client.Object, within time.Duration) bool
 		t.Errorf("delete %T %s on %s: %v", obj, client.ObjectKeyFromObject(obj), l.Hub.Name, err)
 		return true
 	}
-	return wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (bool, error) {
-		return apierrors.IsNotFound(l.Hub.Client.Get(ctx, client.ObjectKeyFromObject(obj), obj)), nil
+	return l.Hub.until(ctx, obj, func(ctx context.Context) error {
+		switch err := l.Hub.Client.Get(ctx, client.ObjectKeyFromObject(obj), obj); {
+		case apierrors.IsNotFound(err):
+			return nil
+		case err != nil:
+			return err
+		}
+		return errors.New("still there")
 	}) == nil
 }
 

@@ -6,6 +6,7 @@ package harness
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -38,6 +39,9 @@ const (
 type Options struct {
 	// Targets is how many target clusters there are: edge-1, edge-2, ...
 	Targets int
+	// Spoils: the suite gives clusters CRDs or webhooks, so its lab is not left to
+	// others.
+	Spoils bool
 }
 
 // Lab is one hub with its targets, for the tests of one package.
@@ -46,6 +50,8 @@ type Lab struct {
 	Targets map[string]*Cluster
 
 	root, dir, binary, operator string
+	// slot is the lab's place in the pool; nil for a lab that goes with its suite.
+	slot *slot
 }
 
 // Cluster is one cluster of the lab, seen with an administrator's eyes.
@@ -56,71 +62,159 @@ type Cluster struct {
 	Client client.Client
 	Config *rest.Config
 
-	lab *Lab
+	lab     *Lab
+	watcher client.WithWatch
+	// begin is the size that the audit log had, and had are the objects that were
+	// there, when the suite took the cluster.
+	begin int64
+	had   map[object]bool
 }
 
-// Main brings a lab up, runs the tests with it in *lab, and takes it down. It is
-// the body of a suite's TestMain and returns its exit code.
+// Main brings a lab up, or takes one that another suite left, runs the tests with
+// it in *lab, and takes it down or leaves it to the next suite. It is the body of
+// a suite's TestMain and returns its exit code.
 func Main(m *testing.M, opts Options, lab **Lab) int {
-	l, err := up(opts)
-	if l != nil {
-		defer l.down()
-	}
+	l, err := take(opts)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "bring up the lab: %v\n", err)
+		if l != nil {
+			l.down()
+		}
 		return 1
 	}
 	*lab = l
-	return m.Run()
+	code := m.Run()
+	if l.slot == nil || opts.Spoils {
+		l.down()
+	} else {
+		l.leave(code == 0)
+	}
+	return code
 }
 
-func up(opts Options) (*Lab, error) {
+// leave leaves a lab of the pool to the next suite, unless the tests spoiled it.
+func (l *Lab) leave(passed bool) {
+	err := errors.New("a test failed")
+	if passed {
+		err = l.clean()
+	}
+	if err == nil {
+		err = l.slot.leave()
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "the lab in %s is not left to another suite: %v\n", l.dir, err)
+		l.down()
+	}
+}
+
+// take is the suite's lab. With an error as well, it is to be taken down.
+func take(opts Options) (*Lab, error) {
 	root, err := repository()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "e2e-")
-	if err != nil {
+	l := &Lab{root: root, Targets: map[string]*Cluster{}}
+	owner, targets := os.Getpid(), opts.Targets
+	if pool := os.Getenv(poolVariable); pool != "" && opts.Targets <= pooledTargets {
+		if owner, err = poolOwner(pool); err != nil {
+			return nil, err
+		}
+		if l.slot, err = takeSlot(pool); err != nil {
+			return nil, err
+		}
+		l.dir = l.slot.dir
+		if !opts.Spoils {
+			targets = pooledTargets
+		}
+	} else if l.dir, err = os.MkdirTemp("", "e2e-"); err != nil {
 		return nil, fmt.Errorf("make a folder for the lab: %w", err)
 	}
-	l := &Lab{root: root, dir: dir, binary: filepath.Join(dir, "bin", "lab"), operator: filepath.Join(dir, "bin", "cinder-operator"), Targets: map[string]*Cluster{}}
+	if err := l.build(); err != nil {
+		return l, err
+	}
+	if err := l.up(targets, owner); err != nil {
+		return l, err
+	}
+	err = l.prepare(opts.Targets)
+	return l, err
+}
+
+// build finds or builds the programs that the suite runs.
+func (l *Lab) build() error {
+	l.binary, l.operator = filepath.Join(l.dir, "bin", "lab"), filepath.Join(l.dir, "bin", "cinder-operator")
 	for _, b := range []struct {
 		program *string
 		built   string // the variable that names it where the Makefile has built it for all suites
 		in      string
 		args    []string
 	}{
-		{&l.binary, "CINDER_E2E_LAB", filepath.Join(root, "test", "lab"), []string{"build", "-o", l.binary, "."}},
-		{&l.operator, "CINDER_E2E_OPERATOR", root, []string{"build", "-race", "-o", l.operator, "./cmd/cinder-operator"}},
+		{&l.binary, "CINDER_E2E_LAB", filepath.Join(l.root, "test", "lab"), []string{"build", "-o", l.binary, "."}},
+		{&l.operator, "CINDER_E2E_OPERATOR", l.root, []string{"build", "-race", "-o", l.operator, "./cmd/cinder-operator"}},
 	} {
 		if path := os.Getenv(b.built); path != "" {
 			*b.program = path
 			continue
 		}
 		if out, err := command(upTimeout, b.in, "go", b.args...); err != nil {
-			return l, fmt.Errorf("go %s in %s: %w\n%s", strings.Join(b.args, " "), b.in, err, out)
+			return fmt.Errorf("go %s in %s: %w\n%s", strings.Join(b.args, " "), b.in, err, out)
 		}
 	}
-	// The supervisor watches this process: a test that is killed leaves nothing.
-	if out, err := l.runFor(upTimeout, "up", "--targets", strconv.Itoa(opts.Targets), "--nodes", "fake", "--owner-pid", strconv.Itoa(os.Getpid())); err != nil {
-		return l, fmt.Errorf("%w\n%s", err, out)
+	return nil
+}
+
+// up brings the lab up unless another suite left it running. The supervisor
+// watches the owner: a process that is killed leaves nothing.
+func (l *Lab) up(targets, owner int) error {
+	if l.slot != nil {
+		if clean, err := l.slot.soil(); clean || err != nil {
+			return err
+		}
+		// There may be one of a suite that died.
+		if out, err := l.runFor(commandTimeout, "down"); err != nil {
+			return fmt.Errorf("%w\n%s", err, out)
+		}
 	}
+	if out, err := l.runFor(upTimeout, "up", "--targets", strconv.Itoa(targets), "--nodes", "fake", "--owner-pid", strconv.Itoa(owner)); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
+}
+
+// prepare gives the operator what it needs on the clusters.
+func (l *Lab) prepare(targets int) error {
+	var err error
 	if l.Hub, err = l.cluster(HubName); err != nil {
-		return l, err
+		return err
 	}
-	if err := l.prepareHub(); err != nil {
-		return l, err
+	if err := l.Hub.take(l.prepareHub); err != nil {
+		return err
 	}
-	for i := range opts.Targets {
+	for i := range targets {
 		name := fmt.Sprintf("edge-%d", i+1)
 		if l.Targets[name], err = l.cluster(name); err != nil {
-			return l, err
+			return err
 		}
-		if err := l.Targets[name].prepareTarget(); err != nil {
-			return l, err
+		if err := l.Targets[name].take(l.Targets[name].prepareTarget); err != nil {
+			return err
 		}
 	}
-	return l, nil
+	return nil
+}
+
+// take prepares the cluster and remembers what is to be there at the end.
+func (c *Cluster) take(prepare func() error) error {
+	info, err := os.Stat(c.auditLog())
+	if err != nil {
+		return fmt.Errorf("find the audit log of %s: %w", c.Name, err)
+	}
+	c.begin = info.Size()
+	if err := prepare(); err != nil || c.lab.slot == nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), cleanTimeout)
+	defer cancel()
+	c.had, err = c.inventory(ctx)
+	return err
 }
 
 func (l *Lab) cluster(name string) (*Cluster, error) {
@@ -131,11 +225,11 @@ func (l *Lab) cluster(name string) (*Cluster, error) {
 	}
 	cfg.QPS, cfg.Burst = 500, 1000
 	cfg.Timeout = 30 * time.Second
-	c, err := client.New(cfg, client.Options{Scheme: Scheme})
+	c, err := client.NewWithWatch(cfg, client.Options{Scheme: Scheme})
 	if err != nil {
 		return nil, fmt.Errorf("make a client of %s: %w", name, err)
 	}
-	return &Cluster{Name: name, Kubeconfig: path, Client: c, Config: cfg, lab: l}, nil
+	return &Cluster{Name: name, Kubeconfig: path, Client: c, Config: cfg, lab: l, watcher: c}, nil
 }
 
 func (l *Lab) down() {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,6 +54,21 @@ func (l *Lab) AreReady(ctx context.Context, objs ...client.Object) error {
 		}
 	}
 	return nil
+}
+
+// Seldom gives the last answer again until it is time to ask anew: questions about
+// a whole life are many, and its operator is to have the cores.
+func Seldom(ask func(context.Context) error) func(context.Context) error {
+	const between = 400 * time.Millisecond
+	var asked time.Time
+	var answer error
+	return func(ctx context.Context) error {
+		if time.Since(asked) >= between {
+			answer = ask(ctx)
+			asked = time.Now()
+		}
+		return answer
+	}
 }
 
 // AreGone complains about the first of the resources that the hub still has.

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -28,6 +29,9 @@ const stopTimeout = 10 * time.Second
 func QuickProbes() []string {
 	return []string{"--probe-interval=1s", "--probe-timeout=4s", "--probe-failures=2"}
 }
+
+// operators counts those that run.
+var operators atomic.Int32
 
 // Operator is the operator's process, outside the hub, with its account there.
 type Operator struct {
@@ -63,8 +67,10 @@ func (l *Lab) StartOperator(t testing.TB, args ...string) *Operator {
 	if err := o.cmd.Start(); err != nil {
 		t.Fatalf("start the operator: %v", err)
 	}
+	operators.Add(1)
 	go func() {
 		defer close(o.exited)
+		defer operators.Add(-1)
 		o.err = o.cmd.Wait()
 	}()
 	t.Cleanup(func() {

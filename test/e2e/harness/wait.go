@@ -7,19 +7,25 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
 )
 
 const (
+	// pollInterval is for what no watch tells of.
 	pollInterval = 100 * time.Millisecond
+	// unaskedInterval is how long a question about a watched object rests when nothing is heard of it.
+	unaskedInterval = time.Second
 	// lookInterval is for what is to stay as it is: several tests look on side by side, for long.
 	lookInterval = 250 * time.Millisecond
 )
@@ -28,17 +34,87 @@ const (
 // it does not hold in time.
 func Eventually(t testing.TB, d time.Duration, what string, ask func(ctx context.Context) error) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	if last := until(ctx, pollInterval, nil, ask); last != nil {
+		t.Fatalf("%s: not within %s: %v", what, d, last)
+	}
+}
+
+// eventually is Eventually for a question about one object: it is asked when the
+// object changes.
+func (c *Cluster) eventually(t testing.TB, d time.Duration, what string, obj client.Object, ask func(ctx context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	if last := c.until(ctx, obj, ask); last != nil {
+		t.Fatalf("%s: not within %s: %v", what, d, last)
+	}
+}
+
+// until asks when the object changes, until the answer is nil or ctx ends, and
+// returns the last answer.
+func (c *Cluster) until(ctx context.Context, obj client.Object, ask func(ctx context.Context) error) error {
+	kind, err := apiutil.GVKForObject(obj, Scheme)
+	if err != nil {
+		return fmt.Errorf("watch %s on %s: %w", client.ObjectKeyFromObject(obj), c.Name, err)
+	}
+	watching, stop := context.WithCancel(ctx)
+	changed := make(chan struct{}, 1)
+	var watch sync.WaitGroup
+	// The question may write to obj.
+	key := client.ObjectKeyFromObject(obj)
+	watch.Go(func() { c.watch(watching, kind, key, changed) })
+	defer watch.Wait()
+	defer stop()
+	return until(ctx, unaskedInterval, changed, ask)
+}
+
+// watch tells of each change of an object, and of each watch that begins: what was
+// missed before is to be asked for.
+func (c *Cluster) watch(ctx context.Context, kind schema.GroupVersionKind, key client.ObjectKey, changed chan<- struct{}) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	tell := func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	}
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		w, err := c.watcher.Watch(ctx, list, client.InNamespace(key.Namespace), client.MatchingFields{"metadata.name": key.Name})
+		if err != nil {
+			return
+		}
+		defer w.Stop()
+		tell()
+		for range w.ResultChan() {
+			tell()
+		}
+	}, pollInterval)
+}
+
+// until asks now, whenever something changed and in each interval, until the
+// answer is nil or ctx ends. It returns the last answer.
+func until(ctx context.Context, interval time.Duration, changed <-chan struct{}, ask func(ctx context.Context) error) error {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
 	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, d, true, func(ctx context.Context) (bool, error) {
+	for {
 		err := ask(ctx)
+		if err == nil {
+			return nil
+		}
 		// A question that the deadline cut short has no answer that says anything.
-		if last == nil || err == nil || !strings.Contains(err.Error(), "context deadline") {
+		if last == nil || !strings.Contains(err.Error(), "context deadline") {
 			last = err
 		}
-		return err == nil, nil
-	})
-	if err != nil {
-		t.Fatalf("%s: not within %s: %v", what, d, last)
+		select {
+		case <-ctx.Done():
+			return last
+		case <-changed:
+		case <-tick.C:
+		}
 	}
 }
 
@@ -94,7 +170,7 @@ func (w Want) check(obj client.Object) error {
 // WaitFor waits until obj on the hub has all the conditions.
 func (l *Lab) WaitFor(t testing.TB, d time.Duration, obj client.Object, want ...Want) {
 	t.Helper()
-	Eventually(t, d, fmt.Sprintf("%T %s", obj, client.ObjectKeyFromObject(obj)), l.conditionsOf(obj, want))
+	l.Hub.eventually(t, d, fmt.Sprintf("%T %s", obj, client.ObjectKeyFromObject(obj)), obj, l.conditionsOf(obj, want))
 }
 
 // HoldsFor fails as soon as obj on the hub lacks one of the conditions.
@@ -120,7 +196,7 @@ func (l *Lab) conditionsOf(obj client.Object, want []Want) func(context.Context)
 // WaitReady waits until a resource on the hub is Ready for its present generation.
 func (l *Lab) WaitReady(t testing.TB, d time.Duration, obj client.Object) {
 	t.Helper()
-	Eventually(t, d, fmt.Sprintf("%T %s Ready", obj, client.ObjectKeyFromObject(obj)), func(ctx context.Context) error {
+	l.Hub.eventually(t, d, fmt.Sprintf("%T %s Ready", obj, client.ObjectKeyFromObject(obj)), obj, func(ctx context.Context) error {
 		if err := l.conditionsOf(obj, []Want{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}})(ctx); err != nil {
 			return fmt.Errorf("%w; all conditions: %s", err, summary(obj))
 		}
@@ -135,7 +211,7 @@ func (l *Lab) WaitReady(t testing.TB, d time.Duration, obj client.Object) {
 // WaitGone waits until the object left the cluster.
 func (c *Cluster) WaitGone(t testing.TB, d time.Duration, obj client.Object) {
 	t.Helper()
-	Eventually(t, d, fmt.Sprintf("%T %s gone from %s", obj, client.ObjectKeyFromObject(obj), c.Name), func(ctx context.Context) error {
+	c.eventually(t, d, fmt.Sprintf("%T %s gone from %s", obj, client.ObjectKeyFromObject(obj), c.Name), obj, func(ctx context.Context) error {
 		err := c.Client.Get(ctx, client.ObjectKeyFromObject(obj), obj)
 		if client.IgnoreNotFound(err) != nil {
 			return err

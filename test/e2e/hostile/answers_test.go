@@ -20,12 +20,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"c5c3.io/cinder-operator/api/v1alpha1"
 	"c5c3.io/cinder-operator/test/e2e/harness"
 )
 
 const (
 	// siege is how long the clusters do their worst.
 	siege = 6 * time.Second
+	// pause is how long the other cluster is left alone between two drifts.
+	pause = 500 * time.Millisecond
 	// repaired is what drift on another cluster may take meanwhile, on a machine that does more than this.
 	repaired = 20 * time.Second
 	// heap is what the operator's heap may come to meanwhile, in MiB: the bounds on
@@ -173,6 +176,11 @@ var attacks = map[string]attack{
 	},
 }
 
+// stays are the attacks of which something could stay: in the caches, or in what the
+// cluster is known to serve. A Cinder that becomes Ready shows that nothing did; of the
+// others it is enough that the cluster is connected again, unless CINDER_SOAK is set.
+var stays = map[string]bool{"announcements that never end": true, "floods of events": true, "lists of nothing, in JSON": true}
+
 func TestHostileAnswersCostNeitherMemoryNorTheOthers(t *testing.T) {
 	home, edge := lab.Targets["edge-1"], lab.Targets["edge-2"]
 	ns := lab.Namespace(t, "siege", home, edge)
@@ -213,6 +221,7 @@ func TestHostileAnswersCostNeitherMemoryNorTheOthers(t *testing.T) {
 					return home.Client.Get(ctx, client.ObjectKeyFromObject(s), s)
 				})
 				slowest, most = max(slowest, time.Since(deleted)), max(most, taken())
+				<-time.After(time.Until(deleted.Add(pause)))
 			}
 			_, peak := op.Memory(t)
 			t.Logf("%d MiB were sent; heap: %.0f MiB at the peak; memory: %d MiB before, %d MiB at the peak; drift elsewhere was repaired within %s",
@@ -230,7 +239,11 @@ func TestHostileAnswersCostNeitherMemoryNorTheOthers(t *testing.T) {
 				t.Error("a redirect was followed")
 			}
 			by.on.Store(false)
-			lab.WaitReady(t, harness.ReadyTimeout, tenant)
+			if harness.Soak() || stays[kind] {
+				lab.WaitReady(t, harness.ReadyTimeout, tenant)
+			} else {
+				lab.WaitReady(t, harness.ReadyTimeout, &v1alpha1.TargetCluster{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: harness.ClustersNamespace}})
+			}
 			t.Logf("%.0f MiB are in use afterwards", inUse())
 		})
 	}

@@ -22,7 +22,7 @@ import (
 
 func TestHealthyClustersAreServedBesideBlackHoles(t *testing.T) {
 	edge := lab.Targets["edge-1"]
-	for _, workers := range []int{1, 4} {
+	for _, workers := range workers() {
 		t.Run(fmt.Sprintf("%d workers", workers), func(t *testing.T) {
 			took := map[bool]time.Duration{}
 			for _, holes := range []bool{false, true} {
@@ -71,7 +71,7 @@ func TestHealthyClustersAreServedBesideBlackHoles(t *testing.T) {
 // The harder case: the cluster was connected, its Cinders are being worked on,
 // and it falls silent with calls under way.
 func TestAClusterThatFallsSilentHoldsAtMostOneWorker(t *testing.T) {
-	const workers, cinders = 4, 6
+	workers, cinders := crowd()
 	edge := lab.Targets["edge-1"]
 	ns := lab.Namespace(t, "silent", edge)
 	op := lab.StartOperator(t, fmt.Sprintf("--max-concurrent-reconciles=%d", workers)) // the default probes

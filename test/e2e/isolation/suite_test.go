@@ -21,8 +21,26 @@ var quick = harness.QuickProbes()
 
 // fleet is how many clusters are healthy, and how many are holes beside them.
 func fleet() int {
-	if os.Getenv("CINDER_SOAK") != "" {
+	if harness.Soak() {
 		return 12
 	}
 	return 3
+}
+
+// workers are how many the operator has: the fewer there are, the sooner holes
+// could hold them all.
+func workers() []int {
+	if harness.Soak() {
+		return []int{1, 4}
+	}
+	return []int{1}
+}
+
+// crowd is how many workers there are when a cluster falls silent, and how many of
+// its Cinders want one: more.
+func crowd() (workers, cinders int) {
+	if harness.Soak() {
+		return 4, 6
+	}
+	return 3, 4
 }

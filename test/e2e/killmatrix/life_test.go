@@ -87,7 +87,7 @@ func (l *life) settle(t *testing.T, ph phase, want map[string]string) map[string
 	t.Helper()
 	var last map[string]string
 	since := time.Now()
-	harness.Eventually(t, settleTimeout, ph.name+" comes to its end", func(ctx context.Context) error {
+	harness.Eventually(t, settleTimeout, ph.name+" comes to its end", harness.Seldom(func(ctx context.Context) error {
 		if err := ph.done(ctx, l); err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (l *life) settle(t *testing.T, ph phase, want map[string]string) map[string
 			return fmt.Errorf("still changing")
 		}
 		return nil
-	})
+	}))
 	return last
 }
 

@@ -33,10 +33,13 @@ type point struct {
 	before bool
 }
 
+// sample is how many writes of each phase are tried unless all are.
+const sample = 1
+
 // points are the kills to try in each phase, by how many writes the phases took:
 // every one of them in a soak, else some. Phases with fewer points than the
 // longest one repeat theirs.
-func points(t *testing.T, writes map[string]int, sample int) map[string][]point {
+func points(t *testing.T, writes map[string]int) map[string][]point {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(harness.Seed(t), 0))
 	out := map[string][]point{}

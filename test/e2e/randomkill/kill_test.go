@@ -37,9 +37,6 @@ const (
 	stageTimeout = 3 * time.Minute
 	// quiet is how long nothing may change for a stage to be over.
 	quiet = 2 * time.Second
-	// between is how long an API server is left alone between two questions: the
-	// lanes ask all the time, and their operators are to have the cores.
-	between = 400 * time.Millisecond
 )
 
 // lane is an operator that serves one namespace, behind proxies of its own.
@@ -201,7 +198,7 @@ func (l *lane) podsListed(t *testing.T, since []harness.Mark) []types.UID {
 func (l *lane) await(t *testing.T, li *life, st stage, trigger *harness.Trigger) {
 	t.Helper()
 	var over time.Time
-	done := seldom(func(ctx context.Context) error { return st.done(ctx, li) })
+	done := harness.Seldom(func(ctx context.Context) error { return st.done(ctx, li) })
 	harness.Eventually(t, stageTimeout, st.name+" ends, or is met by a kill", func(ctx context.Context) error {
 		if trigger.Fired() != "" {
 			return nil
@@ -226,7 +223,7 @@ func (l *lane) settle(t *testing.T, li *life, st stage, want map[string]string) 
 	t.Helper()
 	var last map[string]string
 	since := time.Now()
-	harness.Eventually(t, stageTimeout, st.name+" comes to its end", seldom(func(ctx context.Context) error {
+	harness.Eventually(t, stageTimeout, st.name+" comes to its end", harness.Seldom(func(ctx context.Context) error {
 		if err := st.done(ctx, li); err != nil {
 			return err
 		}
@@ -251,23 +248,10 @@ func (l *lane) settle(t *testing.T, li *life, st stage, want map[string]string) 
 	return last
 }
 
-// seldom gives the last answer again until it is time to ask anew.
-func seldom(ask func(context.Context) error) func(context.Context) error {
-	var asked time.Time
-	var answer error
-	return func(ctx context.Context) error {
-		if time.Since(asked) >= between {
-			answer = ask(ctx)
-			asked = time.Now()
-		}
-		return answer
-	}
-}
-
 // nothingLeft waits until the namespace holds what it held before the first life.
 func (l *lane) nothingLeft(t *testing.T) {
 	t.Helper()
-	harness.Eventually(t, stageTimeout, "nothing is left of a life", seldom(func(ctx context.Context) error {
+	harness.Eventually(t, stageTimeout, "nothing is left of a life", harness.Seldom(func(ctx context.Context) error {
 		for _, c := range l.clusters() {
 			have, err := c.Objects(ctx, l.namespace)
 			if err != nil {

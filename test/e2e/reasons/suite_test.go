@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	log.SetLogger(logr.Discard())
-	os.Exit(harness.Main(m, harness.Options{Targets: 2}, &lab))
+	os.Exit(harness.Main(m, harness.Options{Targets: 2, Spoils: true}, &lab))
 }
 
 const (
