@@ -34,22 +34,52 @@ func Apply[T client.Object](ctx context.Context, s *Scope, intent T) (T, error) 
 	if err != nil {
 		return none, err
 	}
+	return applyAs[T](ctx, s, in)
+}
+
+// ApplyFrom is Apply for an object with fields that follow what the cluster
+// holds: render makes the intent from the object that is there, or from the zero
+// T. It may be asked several times. A write is bound to the version that it was
+// rendered from, so that what somebody else wrote since is never undone.
+func ApplyFrom[T client.Object](ctx context.Context, s *Scope, render func(live T) T) (T, error) {
+	var none T
+	in, err := s.newIntent(render(none))
+	if err != nil {
+		return none, err
+	}
+	in.from = func(current client.Object) (*intent, error) {
+		live, ok := current.(T)
+		if !ok {
+			return nil, fmt.Errorf("apply %s: got %T for %T", in.ref, current, none)
+		}
+		return s.newIntent(render(live))
+	}
+	return applyAs[T](ctx, s, in)
+}
+
+func applyAs[T client.Object](ctx context.Context, s *Scope, in *intent) (T, error) {
+	var none T
 	live, err := s.apply(ctx, in)
 	if err != nil {
 		return none, err
 	}
 	out, ok := live.(T)
 	if !ok {
-		return none, fmt.Errorf("apply %s: got %T for %T", in.ref, live, intent)
+		return none, fmt.Errorf("apply %s: got %T for %T", in.ref, live, none)
 	}
 	return out, nil
 }
 
 func (s *Scope) apply(ctx context.Context, in *intent) (client.Object, error) {
 	out, err := s.applyOnce(ctx, in, false)
-	if overtaken(err) {
-		// The object came, went or moved on since it was read: look at what is
-		// there now. The second time it is the caller's to retry.
+	// The object came, went or moved on since it was read: look at what is there
+	// now. Then it is the caller's to retry, unless any write of others, also to the
+	// status, is in the way.
+	tries := 1
+	if in.from != nil {
+		tries = 5
+	}
+	for ; tries > 0 && overtaken(err); tries-- {
 		out, err = s.applyOnce(ctx, in, true)
 	}
 	if err != nil {
@@ -88,6 +118,11 @@ func (s *Scope) applyOnce(ctx context.Context, in *intent, live bool) (client.Ob
 		if current, err = s.takeover(ctx, in, current); err != nil {
 			return nil, err
 		}
+	}
+	if in, err = in.asOf(current); err != nil {
+		return nil, err
+	}
+	if adopt {
 		return s.update(ctx, in, current)
 	}
 	if last, known := s.p.keys.get(s.key(in.ref)); known && s.unchanged(in, last, current) {

@@ -28,6 +28,23 @@ type intent struct {
 	labels      map[string]string
 	annotations map[string]string
 	hash        [32]byte
+	// from makes the intent anew from what the cluster holds, where it follows that.
+	from func(current client.Object) (*intent, error)
+	// version binds the intent to the object's resourceVersion that it is made from.
+	version string
+}
+
+// asOf is the intent for the object that the cluster holds.
+func (in *intent) asOf(current client.Object) (*intent, error) {
+	if in.from == nil {
+		return in, nil
+	}
+	out, err := in.from(current)
+	if err != nil {
+		return nil, err
+	}
+	out.from, out.version = in.from, current.GetResourceVersion()
+	return out, nil
 }
 
 // newIntent reduces an object to its apply configuration: the fields that the
@@ -81,7 +98,8 @@ func (s *Scope) newIntent(obj client.Object) (*intent, error) {
 }
 
 // patch is the apply configuration. A UID binds it to one object: if that is
-// gone or another took its name, the server answers a conflict.
+// gone or another took its name, the server answers a conflict. So it does where
+// the intent is bound to a version that is not the object's any more.
 func (in *intent) patch(uid types.UID) (client.Patch, error) {
 	payload := in.payload
 	if uid != "" {
@@ -90,6 +108,9 @@ func (in *intent) patch(uid types.UID) (client.Patch, error) {
 			payload[k] = v
 		}
 		meta := map[string]any{"uid": string(uid)}
+		if in.version != "" {
+			meta["resourceVersion"] = in.version
+		}
 		for k, v := range in.payload["metadata"].(map[string]any) {
 			meta[k] = v
 		}

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"c5c3.io/cinder-operator/projection"
@@ -119,6 +120,47 @@ func TestAnObjectDeletedBehindAStaleCacheIsMadeAnew(t *testing.T) {
 	}
 	if live.UID == first.GetUID() || live.Data["key"] != "new" {
 		t.Errorf("got %v", live)
+	}
+}
+
+func TestAFieldThatFollowsWhatTheClusterHoldsIsNotUndoneBehindAStaleCache(t *testing.T) {
+	for name, changes := range map[string]bool{"with nothing else to write": false, "with something else to write": true} {
+		t.Run(name, func(t *testing.T) {
+			f := onTarget(t)
+			wants := func(note string) func(*corev1.ConfigMap) *corev1.ConfigMap {
+				return func(live *corev1.ConfigMap) *corev1.ConfigMap {
+					out := configMap("child")
+					out.SetAnnotations(map[string]string{"example.org/note": note})
+					if live != nil {
+						out.Data["key"] = live.Data["key"]
+					}
+					return out
+				}
+			}
+			if _, err := projection.ApplyFrom(f.ctx, f.scope, wants("old")); err != nil {
+				t.Fatal(err)
+			}
+			var once sync.Once
+			target := &hooked{testTarget: f.target, afterCached: func() {
+				once.Do(func() {
+					theirs := f.live(configMap("child"))
+					if err := f.admin.Patch(f.ctx, theirs, client.RawPatch(types.MergePatchType, []byte(`{"data":{"key":"theirs"}}`))); err != nil {
+						t.Error(err)
+					}
+				})
+			}}
+			note := "old"
+			if changes {
+				note = "new"
+			}
+			if _, err := projection.ApplyFrom(f.ctx, f.scopeOf(f.p, target, f.owner), wants(note)); err != nil {
+				t.Fatal(err)
+			}
+			live := f.live(configMap("child"))
+			if got := data(live)["key"]; got != "theirs" || live.GetAnnotations()["example.org/note"] != note {
+				t.Errorf("the field is %q, want theirs; note %q, want %q", got, live.GetAnnotations()["example.org/note"], note)
+			}
+		})
 	}
 }
 

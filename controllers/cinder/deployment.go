@@ -8,8 +8,6 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
@@ -21,15 +19,7 @@ import (
 // PodDisruptionBudget, and waits for the rollout. The API rolls last, so here an
 // upgrade learns that all have rolled.
 func (r *Reconciler) reconcileDeployment(ctx context.Context, p *Pass) (ctrl.Result, error) {
-	if p.Cinder.Spec.Autoscaling != nil {
-		var live appsv1.Deployment
-		if err := p.Scope.Get(ctx, p.Cinder.Name, &live); client.IgnoreNotFound(err) != nil {
-			return ctrl.Result{}, err
-		} else if err == nil {
-			p.Facts.LiveReplicas = live.Spec.Replicas
-		}
-	}
-	live, err := apply(ctx, p, workload.API(p.Cinder, p.Facts.Facts))
+	live, err := applyAPI(ctx, p)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -57,6 +47,20 @@ func (r *Reconciler) reconcileDeployment(ctx context.Context, p *Pass) (ctrl.Res
 		return ctrl.Result{RequeueAfter: r.Intervals.NextPass}, nil
 	}
 	return ctrl.Result{}, nil
+}
+
+// applyAPI projects the API Deployment. With autoscaling its replicas are what the
+// autoscaler made them last, within the bounds.
+func applyAPI(ctx context.Context, p *Pass) (*appsv1.Deployment, error) {
+	if p.Cinder.Spec.Autoscaling == nil {
+		return apply(ctx, p, workload.API(p.Cinder, p.Facts.Facts))
+	}
+	return applyFrom(ctx, p, func(live *appsv1.Deployment) *appsv1.Deployment {
+		if p.Facts.LiveReplicas = nil; live != nil {
+			p.Facts.LiveReplicas = live.Spec.Replicas
+		}
+		return workload.API(p.Cinder, p.Facts.Facts)
+	})
 }
 
 // unrolled names a Deployment that still has something of an earlier release. The

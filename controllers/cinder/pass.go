@@ -105,6 +105,15 @@ func apply[T client.Object](ctx context.Context, p *Pass, intent T) (T, error) {
 	return projection.Apply(ctx, p.Scope, intent)
 }
 
+// applyFrom projects one child that follows what the cluster holds.
+func applyFrom[T client.Object](ctx context.Context, p *Pass, intent func(live T) T) (T, error) {
+	if p.pin() {
+		var none T
+		return none, errPinned
+	}
+	return projection.ApplyFrom(ctx, p.Scope, intent)
+}
+
 // applyRevision projects an immutable, content-addressed child and prunes the
 // history of its base.
 func applyRevision(ctx context.Context, p *Pass, base string, intent client.Object) (string, error) {
