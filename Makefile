@@ -32,10 +32,12 @@ PACKAGES ?= ./test/e2e/fleet ./controllers/cinder ./test/e2e/upgrade ./clusters 
   ./test/e2e/... ./...
 TESTFLAGS ?=
 # verify has vetted everything, and nobody debugs these binaries: linking them
-# takes half as long without the debugger's tables. Without its folder in them, a
-# clone finds in the build cache what another one compiled.
+# takes half as long without the debugger's tables.
 GOTEST := go test -race -vet=off -ldflags=-w
-SHARED := -trimpath
+
+# Without its folder in what it compiles, a clone finds in the build cache what
+# another one compiled.
+export GOFLAGS += -trimpath
 
 # What the built programs call themselves; without it they name their commit.
 VERSION ?=
@@ -126,12 +128,12 @@ E2E_ENV = CINDER_E2E_LAB="$(LAB)" CINDER_E2E_OPERATOR="$(E2E_OPERATOR)"
 
 .PHONY: e2e-operator
 e2e-operator:
-	@go build -race -ldflags=-w $(SHARED) -o $(E2E_OPERATOR) ./cmd/cinder-operator
+	@go build -race -ldflags=-w -o $(E2E_OPERATOR) ./cmd/cinder-operator
 
 .PHONY: suite
 suite: lab-assets e2e-operator ## The operator's unit, integration and end-to-end suites (PACKAGES, TESTFLAGS).
 	@export KUBEBUILDER_ASSETS="$$($(LAB) assets)" CHAINSAW="$$(hack/tool.sh chainsaw)" $(E2E_ENV); \
-	  hack/suite.sh $(GOTEST) $(SHARED) -p $(TEST_PARALLEL) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PACKAGES)
+	  hack/suite.sh $(GOTEST) -p $(TEST_PARALLEL) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PACKAGES)
 
 # The lives are counted against the clock: 50 of them are to take less than 8
 # minutes, and they run without the race detector, which suite has them under.

@@ -6,6 +6,7 @@ package cinder_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -58,7 +59,12 @@ var suite struct {
 func TestMain(m *testing.M) {
 	// envtest reads flags of its own logger; without one controller-runtime warns.
 	ctrl.SetLogger(zap.New(zap.WriteTo(os.Stderr), zap.Level(logLevel())))
-	code, err := run(m)
+	// The tests wait far more than they work.
+	err := flag.Set("test.parallel", "4")
+	code := 1
+	if err == nil {
+		code, err = run(m)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1

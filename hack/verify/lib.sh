@@ -10,7 +10,7 @@ cd "${ROOT}"
 
 # A caller's GOFLAGS (-mod=mod above all) would let a check repair what it is
 # there to find; a caller's workspace would resolve other versions.
-export GOFLAGS=-buildvcs=false GOWORK=off
+export GOFLAGS="-buildvcs=false -trimpath" GOWORK=off
 
 # Without git's list of files there is nothing to find fault with, and every
 # check would pass.
