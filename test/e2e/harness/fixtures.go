@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
 )
@@ -134,6 +135,13 @@ func (l *Lab) takeDown(t testing.TB, c *v1alpha1.Cinder, satellites ...client.Ob
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
+	if operators.Load() == 0 {
+		// Nobody is left to sweep: children go with their namespaces.
+		for _, obj := range append([]client.Object{c}, satellites...) {
+			l.drop(ctx, t, obj)
+		}
+		return
+	}
 	giveUp := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"true"}}}`, v1alpha1.AnnotationAbandonChildren))
 	if !l.remove(t, c, 3*time.Second) {
 		if err := l.Hub.Client.Patch(ctx, c, giveUp); client.IgnoreNotFound(err) != nil {
@@ -142,6 +150,18 @@ func (l *Lab) takeDown(t testing.TB, c *v1alpha1.Cinder, satellites ...client.Ob
 	}
 	for _, obj := range append([]client.Object{c}, satellites...) {
 		l.Remove(t, obj)
+	}
+}
+
+// drop deletes an object of the hub whoever holds it.
+func (l *Lab) drop(ctx context.Context, t testing.TB, obj client.Object) {
+	t.Helper()
+	kind, err := apiutil.GVKForObject(obj, Scheme)
+	if err == nil {
+		err = l.Hub.remove(ctx, object{kind, client.ObjectKeyFromObject(obj)})
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }
 
