@@ -23,8 +23,7 @@ func (c *connection) found() bool {
 	past := *l
 	past.found = time.Now()
 	c.past.Store(&past)
-	c.lost.Store(nil)
-	return true
+	return c.lost.CompareAndSwap(l, nil) // a call that hung meanwhile counts for more than the probe before it
 }
 
 // noteLoss keeps the first cause and its time: they stand in conditions, and must not change with every call. Nor must

@@ -56,10 +56,11 @@ func applyAPI(ctx context.Context, p *Pass) (*appsv1.Deployment, error) {
 		return apply(ctx, p, workload.API(p.Cinder, p.Facts.Facts))
 	}
 	return applyFrom(ctx, p, func(live *appsv1.Deployment) *appsv1.Deployment {
-		if p.Facts.LiveReplicas = nil; live != nil {
-			p.Facts.LiveReplicas = live.Spec.Replicas
+		facts := p.Facts.Facts
+		if live != nil {
+			facts.LiveReplicas = live.Spec.Replicas
 		}
-		return workload.API(p.Cinder, p.Facts.Facts)
+		return workload.API(p.Cinder, facts)
 	})
 }
 

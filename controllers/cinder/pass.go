@@ -46,7 +46,7 @@ type Pass struct {
 // DBConnectionHash, TransportURLSecret TransportURLHash and the broker's ports,
 // Backends the Backends, HeldBackends and Detaching, BackupBackend the Backup and
 // HeldBackup, Config the ConfigMapName and ConfigKeys, Database the
-// InstalledRelease, Deployment the LiveReplicas.
+// InstalledRelease. The LiveReplicas are read where they are used.
 type Facts struct {
 	// Facts are what the renderers read.
 	render.Facts
