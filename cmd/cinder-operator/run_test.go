@@ -23,6 +23,7 @@ import (
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
 	"c5c3.io/cinder-operator/clusters"
+	"c5c3.io/cinder-operator/test/e2e/goroutines"
 )
 
 // stopLimit is what the operator may take to end after a SIGTERM.
@@ -197,10 +198,7 @@ func TestNothingOutlivesTheOperator(t *testing.T) {
 	var left error
 	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
 		hub.disconnect()
-		left = goleak.Find(before,
-			// A queue that hands out an item in the moment in which its last worker leaves waits for that worker for ever,
-			// which is controller-runtime's own and ends with the process.
-			goleak.IgnoreAnyFunction("sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue.(*priorityqueue[...]).handleReadyItems"))
+		left = goroutines.Find(before)
 		return left == nil, nil
 	})
 	if err != nil {

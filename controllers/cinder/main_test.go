@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.uber.org/goleak"
 	"go.uber.org/zap/zapcore"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -34,6 +33,7 @@ import (
 	"c5c3.io/cinder-operator/clusters"
 	"c5c3.io/cinder-operator/controllers/cinder"
 	"c5c3.io/cinder-operator/projection"
+	"c5c3.io/cinder-operator/test/e2e/goroutines"
 )
 
 const (
@@ -70,7 +70,7 @@ func TestMain(m *testing.M) {
 		code = 1
 	}
 	if code == 0 {
-		if err := goleak.Find(); err != nil {
+		if err := goroutines.Find(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}

@@ -20,6 +20,7 @@ import (
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
 	"c5c3.io/cinder-operator/clusters"
+	"c5c3.io/cinder-operator/test/e2e/goroutines"
 )
 
 const (
@@ -73,7 +74,9 @@ func startControllers(t *testing.T, f *fixture) {
 			t.Error("the manager does not end")
 		}
 		local.GetHTTPClient().CloseIdleConnections()
-		goleak.VerifyNone(t, before)
+		if err := goroutines.Find(before); err != nil {
+			t.Error(err)
+		}
 	})
 }
 

@@ -9,12 +9,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 limit=500
 long=()
-while IFS= read -r -d '' file; do
-  lines=$(wc -l <"${file}")
-  if ((lines > limit)) && ! generated "${file}"; then
-    long+=("${lines} ${file}")
-  fi
-done < <(files '*.go')
+while read -r lines file; do
+  generated "${file}" || long+=("${lines} ${file}")
+done < <(files '*.go' | xargs -0 -r -n 1000 wc -l | awk -v limit="${limit}" '$1 > limit && $2 != "total"')
 
 if ((${#long[@]} > 0)); then
   printf '  %s\n' "${long[@]}" >&2
