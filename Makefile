@@ -35,6 +35,11 @@ TESTFLAGS ?=
 # takes half as long without the debugger's tables.
 GOTEST := go test -race -vet=off -ldflags=-w
 
+# A program under the race detector rests a whole second before it exits, so that
+# goroutines beside the one that ends it may still be caught. The suites end some
+# hundred of them.
+export GORACE ?= atexit_sleep_ms=50
+
 # Without its folder in what it compiles, a clone finds in the build cache what
 # another one compiled.
 export GOFLAGS += -trimpath

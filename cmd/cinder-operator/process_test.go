@@ -129,7 +129,7 @@ func (p *process) wait(limit time.Duration) int {
 func (p *process) eventually(url string, ok func(status int, body string) bool) string {
 	p.t.Helper()
 	var last string
-	err := wait.PollUntilContextTimeout(p.t.Context(), 50*time.Millisecond, 60*time.Second, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(p.t.Context(), 200*time.Millisecond, 60*time.Second, true, func(ctx context.Context) (bool, error) {
 		select {
 		case <-p.exited:
 			return false, errors.New("the operator ended")
