@@ -67,8 +67,8 @@ func TestTheLifeOfARegistrationIsToldInMetricsAndEvents(t *testing.T) {
 	lab.WaitTold(t, 10*time.Second, reg, "ClusterDisconnected")
 	harness.Eventually(t, 10*time.Second, "the series go with the registration", func(context.Context) error {
 		for _, s := range op.Scrape(t) {
-			if s.Labels["cluster"] == "edge-1" {
-				return fmt.Errorf("%s%v is still there", s.Name, s.Labels)
+			if s.Labels()["cluster"] == "edge-1" {
+				return fmt.Errorf("%s%v is still there", s.Name, s.Labels())
 			}
 		}
 		return nil

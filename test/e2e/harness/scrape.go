@@ -18,9 +18,19 @@ import (
 
 // Sample is one series of a scrape of /metrics.
 type Sample struct {
-	Name   string
-	Labels map[string]string
-	Value  float64
+	Name  string
+	Value float64
+	// labels are as they stand in the scrape: it has thousands of them, and few are asked for.
+	labels string
+}
+
+// Labels are the sample's labels by name.
+func (s Sample) Labels() map[string]string {
+	labels := map[string]string{}
+	for _, m := range sampleLabel.FindAllStringSubmatch(s.labels, -1) {
+		labels[m[1]] = m[2]
+	}
+	return labels
 }
 
 // Samples is a scrape of /metrics.
@@ -44,24 +54,29 @@ func (o *Operator) Scrape(t testing.TB) Samples {
 			t.Fatalf("read the metric %q: %v", line, err)
 		}
 		name, labels, _ := strings.Cut(line[:at], "{")
-		s := Sample{Name: name, Labels: map[string]string{}, Value: value}
-		for _, m := range sampleLabel.FindAllStringSubmatch(labels, -1) {
-			s.Labels[m[1]] = m[2]
-		}
-		out = append(out, s)
+		out = append(out, Sample{Name: name, Value: value, labels: labels})
 	}
 	return out
+}
+
+func (s Sample) has(pairs []string) bool {
+	if len(pairs) == 0 {
+		return true
+	}
+	labels := s.Labels()
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if labels[pairs[i]] != pairs[i+1] {
+			return false
+		}
+	}
+	return true
 }
 
 // Of are the series of a name whose labels include the given pairs.
 func (s Samples) Of(name string, pairs ...string) Samples {
 	var out Samples
 	for _, one := range s {
-		matches := one.Name == name
-		for i := 0; i+1 < len(pairs); i += 2 {
-			matches = matches && one.Labels[pairs[i]] == pairs[i+1]
-		}
-		if matches {
+		if one.Name == name && one.has(pairs) {
 			out = append(out, one)
 		}
 	}
@@ -81,7 +96,7 @@ func (s Samples) Sum(name string, pairs ...string) float64 {
 func (s Samples) OfCinder(c *v1alpha1.Cinder) Samples {
 	var out Samples
 	for _, one := range s {
-		if one.Labels["cinder"] == c.Name && one.Labels["namespace"] == c.Namespace {
+		if strings.HasPrefix(one.Name, "cinder_operator_") && one.has([]string{"cinder", c.Name, "namespace", c.Namespace}) {
 			out = append(out, one)
 		}
 	}
@@ -95,7 +110,7 @@ func (s Samples) JobsEnded(c *v1alpha1.Cinder, kind string, succeeded, failed in
 	own := s.OfCinder(c)
 	for result, want := range map[string]int{"succeeded": succeeded, "failed": failed} {
 		series := own.Of(name+"_total", "result", result)
-		if got := series.Sum(name + "_total"); got != float64(want) || len(series) > 1 || len(series) == 1 && len(series[0].Labels) != 3 {
+		if got := series.Sum(name + "_total"); got != float64(want) || len(series) > 1 || len(series) == 1 && len(series[0].Labels()) != 3 {
 			return fmt.Errorf("%s_total of the result %s is %v, want %d", name, result, series, want)
 		}
 	}
@@ -104,7 +119,7 @@ func (s Samples) JobsEnded(c *v1alpha1.Cinder, kind string, succeeded, failed in
 			return fmt.Errorf("the durations of %s are %v, want %d", name, series, succeeded+failed)
 		}
 	}
-	if sum := own.Of(name + "_duration_seconds_sum"); len(sum) != 1 || sum[0].Value < 0 || len(sum[0].Labels) != 2 {
+	if sum := own.Of(name + "_duration_seconds_sum"); len(sum) != 1 || sum[0].Value < 0 || len(sum[0].Labels()) != 2 {
 		return fmt.Errorf("%s_duration_seconds_sum is %v", name, sum)
 	}
 	return nil

@@ -27,7 +27,7 @@ const (
 	// unaskedInterval is how long a question about a watched object rests when nothing is heard of it.
 	unaskedInterval = time.Second
 	// lookInterval is for what is to stay as it is: several tests look on side by side, for long.
-	lookInterval = 250 * time.Millisecond
+	lookInterval = 500 * time.Millisecond
 )
 
 // Eventually asks until what holds, and ends the test with the last answer when
