@@ -26,6 +26,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
+	"c5c3.io/cinder-operator/test/e2e/apiservers"
 )
 
 var (
@@ -58,8 +59,7 @@ func runTests(m *testing.M) int {
 	folder, err := os.MkdirTemp("", "clusters-")
 	if err == nil {
 		defer func() { _ = os.RemoveAll(folder) }()
-		// The API servers inherit GOGC: collecting garbage less often saves CPU time that memory is there for.
-		err = errors.Join(auditWatches(target, folder), shareToken(folder, hub, target), os.Setenv("GOGC", "400"))
+		err = errors.Join(auditWatches(target, folder), shareToken(folder, hub, target), apiservers.Frugal())
 	}
 	if err == nil {
 		err = startBoth(hub, target)

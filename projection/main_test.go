@@ -24,6 +24,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"c5c3.io/cinder-operator/test/e2e/apiservers"
 )
 
 var (
@@ -46,8 +48,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	// The API server inherits it: collecting garbage less often saves CPU time that memory is there for.
-	if err := os.Setenv("GOGC", "400"); err != nil {
+	if err := apiservers.Frugal(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

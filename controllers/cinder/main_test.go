@@ -33,6 +33,7 @@ import (
 	"c5c3.io/cinder-operator/clusters"
 	"c5c3.io/cinder-operator/controllers/cinder"
 	"c5c3.io/cinder-operator/projection"
+	"c5c3.io/cinder-operator/test/e2e/apiservers"
 	"c5c3.io/cinder-operator/test/e2e/goroutines"
 )
 
@@ -97,8 +98,7 @@ func run(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	// The API servers inherit it: collecting garbage less often saves CPU time that memory is there for.
-	if err := os.Setenv("GOGC", "400"); err != nil {
+	if err := apiservers.Frugal(); err != nil {
 		return 1, err
 	}
 	// What the hub serves and a target lacks shows that each cluster is asked.

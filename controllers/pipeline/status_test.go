@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"c5c3.io/cinder-operator/test/e2e/apiservers"
 )
 
 func pdbConditions(o client.Object) *[]metav1.Condition {
@@ -24,6 +26,9 @@ func pdbConditions(o client.Object) *[]metav1.Condition {
 
 func TestStatusOnARealAPIServer(t *testing.T) {
 	env := &envtest.Environment{}
+	if err := apiservers.Frugal(); err != nil {
+		t.Fatal(err)
+	}
 	cfg, err := env.Start()
 	if err != nil {
 		t.Fatalf("start an API server (KUBEBUILDER_ASSETS names its folder): %v", err)

@@ -35,6 +35,7 @@ import (
 
 	"c5c3.io/cinder-operator/api/admission/certificates"
 	"c5c3.io/cinder-operator/api/v1alpha1"
+	"c5c3.io/cinder-operator/test/e2e/apiservers"
 )
 
 const (
@@ -65,7 +66,11 @@ func suite(m *testing.M) int {
 		ErrorIfCRDPathMissing: true,
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	ended, err := start(ctx, environment)
+	var ended chan error
+	err := apiservers.Frugal()
+	if err == nil {
+		ended, err = start(ctx, environment)
+	}
 	code := 1
 	if err == nil {
 		code = m.Run()

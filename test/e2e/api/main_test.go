@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"c5c3.io/cinder-operator/api/v1alpha1"
+	"c5c3.io/cinder-operator/test/e2e/apiservers"
 )
 
 const (
@@ -47,6 +48,10 @@ func run(m *testing.M) int {
 		}
 	}
 
+	if err := apiservers.Frugal(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	environment := &envtest.Environment{
 		BinaryAssetsDirectory: assets,
 		CRDDirectoryPaths:     []string{crdDirectory},

@@ -19,6 +19,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"c5c3.io/cinder-operator/test/e2e/apiservers"
 )
 
 const (
@@ -276,7 +278,7 @@ func command(d time.Duration, dir, name string, args ...string) (string, error) 
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), apiservers.OneCore)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	// A background child that keeps the pipe open must not hold the test.
