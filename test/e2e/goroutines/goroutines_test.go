@@ -26,6 +26,16 @@ func TestFindNamesWhatIsLeft(t *testing.T) {
 	}
 }
 
+func TestAQueueThatWasNotStoppedIsNamed(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	queue := priorityqueue.New[string]("q")
+	err := Find(before)
+	queue.ShutDown()
+	if err == nil || !strings.Contains(err.Error(), "priorityqueue") {
+		t.Errorf("want the queue, got %v", err)
+	}
+}
+
 // Once the queue is mended, this fails and the exception goes.
 func TestAQueueMayWaitForAWorkerThatLeft(t *testing.T) {
 	before := goleak.IgnoreCurrent()
