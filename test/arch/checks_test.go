@@ -80,6 +80,17 @@ func TestACheckFailsWhereGitCannotSayWhatTheFilesAre(t *testing.T) {
 	}
 }
 
+func TestACheckFailsWhereItsReaderFails(t *testing.T) {
+	folder := t.TempDir()
+	write(t, filepath.Join(folder, "awk"), []byte("#!/bin/sh\nexit 2\n"), 0o755)
+	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+	for _, check := range []string{"headers", "file-length"} {
+		if out, failed := runCheck(t, check, "a.go", header("//")+"package a\n"); !failed {
+			t.Errorf("%s passes what it did not read:\n%s", check, out)
+		}
+	}
+}
+
 // runCheck runs one script of hack/verify on a repository that holds nothing
 // but the scripts and the given file.
 func runCheck(t *testing.T, check, file, content string) (output string, failed bool) {

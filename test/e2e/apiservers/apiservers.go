@@ -10,13 +10,19 @@ import (
 	"os"
 )
 
-// OneCore makes a Go program run on one core at a time. A server that spreads its
-// requests over cores which others work on spends more on handing them over.
-const OneCore = "GOMAXPROCS=1"
+const (
+	cores = "GOMAXPROCS"
+	one   = "1"
+
+	// OneCore in its environment makes a Go program run on one core at a time. A server
+	// that spreads its requests over cores which others work on spends more on handing
+	// them over.
+	OneCore = cores + "=" + one
+)
 
 // Frugal has the API servers that envtest starts from now on take less of the
 // machine: they inherit this process's environment.
 func Frugal() error {
 	// Collecting garbage less often saves CPU time that memory is there for.
-	return errors.Join(os.Setenv("GOGC", "400"), os.Setenv("GOMAXPROCS", "1"))
+	return errors.Join(os.Setenv("GOGC", "400"), os.Setenv(cores, one))
 }
